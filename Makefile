@@ -1,0 +1,49 @@
+# Every target sets up what it needs in $(VENV). `make demo` and `make test` are all a newcomer needs.
+PYTHON ?= python3
+VENV ?= .venv
+SANITIZED ?= .venv-sanitize
+BIN := $(VENV)/bin
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
+PIP_INSTALL := install --quiet --disable-pip-version-check
+
+.PHONY: demo test check bench papers sanitize clean
+
+demo: $(VENV)/.cli
+	$(BIN)/dormie demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist
+
+papers: $(VENV)/.cli
+	$(BIN)/dormie papers
+
+# The test suite on a native core built with the address and undefined-behaviour sanitizers.
+sanitize: $(SANITIZED)/.test
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+		$(SANITIZED)/bin/python -m pytest -m "not clean_process"
+
+clean:
+	rm -rf build dist $(VENV) $(SANITIZED) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.%: $(VENV)/.venv $(BUILD_INPUTS)
+	$(BIN)/pip $(PIP_INSTALL) --editable ".[$*]"
+	touch $@
+
+$(SANITIZED)/.test: $(SANITIZED)/.venv $(BUILD_INPUTS) $(wildcard src/dormie/*.py src/dormie/*/*.py)
+	$(SANITIZED)/bin/pip $(PIP_INSTALL) --config-settings=cmake.define.DORMIE_SANITIZE=ON \
+		--config-settings=build-dir=build/sanitize ".[test]"
+	touch $@
+
+%/.venv:
+	$(PYTHON) -m venv $*
+	touch $@
+
+.PRECIOUS: %/.venv

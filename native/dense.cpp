@@ -1,0 +1,221 @@
+#include "dense.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "row_block.hpp"
+#include "rules.hpp"
+
+namespace dormie {
+
+namespace {
+
+constexpr int block_rows = 128;
+
+// What one thread needs to evaluate a block.
+template <class T> struct Workspace {
+    Workspace(const Machine &m, int rows)
+        : block(m, rows),
+          values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
+          errors(panel_width<T>),
+          sums(size_t(rows) * 2 * m.outputs) {}
+    RowBlock<T> block;
+    Aligned<T> values, errors;
+    std::vector<double> sums;
+};
+
+// Bounds on the rounding of one row's float outputs (METHODS: dense evaluation), for the radius.
+class Rounding {
+  public:
+    Rounding(const Machine &m, const Packed<float> &packed, const RowBlock<float>::Row &row) : m_(m), packed_(packed) {
+        const double d = double(m.features);
+        const double tiny = std::sqrt(d) * 0x1p-126;  // what rounding below the normal range may add to a norm
+        const double x = row.norm + tiny, s = packed.largest_norm + tiny;
+        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
+        const double gamma = chain * unit / (1 - chain * unit);
+        const double scale = std::abs(row.scale);
+        size_ = scale * (x * s + packed.largest_offset) + std::abs(row.offset);
+        slack_ = scale * (gamma * x * s + d * 0x1p-149) + 8 * unit * size_;
+        usable_ = !row.far && std::abs(x) < 1e18 && s < 1e18 && size_ < 1e30;
+    }
+
+    // Bound on |v computed - v|.
+    float slack() const { return float(slack_ * 1.000001); }
+
+    // error_sum: sum of largest weight times the term's error size, as kernel_values gave it.
+    double radius(double error_sum, double bias) const {
+        const double u = unit, sum_gamma = weigh_roundings * u / (1 - weigh_roundings * u);
+        double per_term = 0, largest = 1;
+        switch (m_.kernel.kind) {
+            case KernelKind::rbf:
+                per_term = std::expm1(slack_ / log2e + 2 * exp2_error_units * u);
+                break;
+            case KernelKind::sigmoid:
+                per_term = slack_ / (2 * log2e) + 8 * u;
+                error_sum = packed_.total_weight;
+                break;
+            case KernelKind::linear:
+                per_term = slack_, largest = size_ + slack_;
+                error_sum = packed_.total_weight;
+                break;
+            case KernelKind::polynomial: {
+                const double p = m_.kernel.degree, power_gamma = 2 * p * u;
+                largest = size_ + slack_;
+                per_term = p * slack_ + power_gamma * largest;
+                // What an error size loses below the normal range.
+                error_sum += packed_.total_weight * 0x1p-120;
+                break;
+            }
+        }
+        const double top = std::pow(largest, m_.kernel.kind == KernelKind::polynomial ? m_.kernel.degree : 1);
+        const double absolute = packed_.total_weight * 0x1p-125 + double(m_.points_count) * 0x1p-125 * (1 + top);
+        const double relative = per_term + (sum_gamma + 0x1p-40) * largest;
+        const double radius = 1.001 * (error_sum * relative + absolute) + 0x1p-40 * std::abs(bias);
+        return usable_ ? radius : std::numeric_limits<double>::infinity();
+    }
+
+  private:
+    static constexpr double unit = 0x1p-24;
+    const Machine &m_;
+    const Packed<float> &packed_;
+    double size_, slack_;  // bounds on |v| and on its error
+    bool usable_;
+};
+
+// Only float carries a radius; double is what the promise is stated in.
+template <class T> float slack_of(const Machine &m, const Packed<T> &packed, const typename RowBlock<T>::Row &row) {
+    if constexpr (sizeof(T) == 4) return Rounding(m, packed, row).slack();
+    return 0;
+}
+
+// The sums of error sizes become radii.
+template <class T>
+void set_radii(const Machine &m, const Packed<T> &packed, const typename RowBlock<T>::Row &row, double *radii) {
+    if constexpr (sizeof(T) == 4) {
+        const Rounding rounding(m, packed, row);
+        for (ptrdiff_t o = 0; o < m.outputs; o++) radii[o] = rounding.radius(radii[o], m.bias[o]);
+    }
+}
+
+// Adds one panel's terms. A row has 2 x outputs numbers in sums: the outputs, then for each of them the sum of error
+// sizes. That sum is taken once for all outputs of a panel, by their largest weight: it costs one more output, not as
+// many again, and outputs that a panel does not touch (most, in a one-vs-one machine) are not charged for it.
+template <class T>
+void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
+    const auto &op = ops<T>();
+    const int width = panel_width<T>, lanes = packed.tiles_of(panel) * tile_width<T>;
+    const bool screening = sizeof(T) == 4, polynomial = m.kernel.kind == KernelKind::polynomial;
+    const bool sized = screening && (polynomial || m.kernel.kind == KernelKind::rbf);
+    const auto &weights = packed.panel_weights[panel];
+    const ptrdiff_t from = panel * panel_width<T>;
+    const int32_t first = 0;
+    space.block.products(packed, panel, space.values.get());
+    for (int r = 0; r < space.block.count(); r++) {
+        T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
+        std::fill(values + lanes, values + width, T(0));
+        const auto &row = space.block.row(r);
+        const RowTerms<T> terms{T(row.scale), T(row.offset), polynomial ? T(slack_of(m, packed, row)) : T(0)};
+        T *errors = polynomial && screening ? space.errors.get() : nullptr;
+        if (errors) std::fill(errors + lanes, errors + width, T(0));
+        op.kernel_values(m.kernel.kind, m.kernel.degree, terms, packed.lane_offset.get() + from, values, errors, lanes);
+        double *to = sums + r * 2 * m.outputs;
+        op.weigh(values, weights.weights.get(), width, weights.outputs.data(), int(weights.outputs.size()), to);
+        if (!sized) continue;
+        double error_sum = 0;
+        op.weigh(errors ? errors : values, packed.largest_weight.get() + from, width, &first, 1, &error_sum);
+        for (const int32_t o : weights.outputs) to[m.outputs + o] += error_sum;
+    }
+}
+
+}  // namespace
+
+template <> const Packed<float> &Dense::packed<float>() const {
+    std::call_once(float_once_, [&] { float_ = std::make_unique<Packed<float>>(machine_); });
+    return *float_;
+}
+
+template <> const Packed<double> &Dense::packed<double>() const {
+    std::call_once(double_once_, [&] { double_ = std::make_unique<Packed<double>>(machine_); });
+    return *double_;
+}
+
+template <class T, class Finish>
+void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const {
+    const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = 2 * machine_.outputs;
+    if (n == 0) return;
+    const Packed<T> &packed = this->packed<T>();
+    const ptrdiff_t share = (n + team.threads() - 1) / team.threads();
+    const int size = int(std::min<ptrdiff_t>(block_rows, share));
+    std::vector<std::unique_ptr<Workspace<T>>> spaces(team.threads());
+    auto space_of = [&](int worker) -> Workspace<T> & {
+        if (!spaces[worker]) spaces[worker] = std::make_unique<Workspace<T>>(machine_, size);
+        return *spaces[worker];
+    };
+    auto finish_block = [&](ptrdiff_t from, const Workspace<T> &space, double *sums, int worker) {
+        for (int r = 0; r < space.block.count(); r++) {
+            double *g = sums + r * width;
+            for (ptrdiff_t o = 0; o < machine_.outputs; o++) g[o] += machine_.bias[o];
+            set_radii(machine_, packed, space.block.row(r), g + machine_.outputs);
+            finish(which ? (*which)[from + r] : from + r, g, g + machine_.outputs, worker);
+        }
+    };
+    const ptrdiff_t blocks = (n + size - 1) / size;
+    const ptrdiff_t *numbers = which ? which->data() : nullptr;
+    if (blocks >= team.threads()) {
+        team.run(blocks, [&](ptrdiff_t b, int worker) {
+            Workspace<T> &space = space_of(worker);
+            space.block.fill(rows, numbers, b * size, int(std::min<ptrdiff_t>(size, n - b * size)));
+            std::fill(space.sums.begin(), space.sums.end(), 0.0);
+            for (ptrdiff_t p = 0; p < packed.panels; p++) {
+                if (team.should_stop()) return;
+                add_panel(machine_, packed, p, space, space.sums.data());
+            }
+            finish_block(b * size, space, space.sums.data(), worker);
+        });
+        return;
+    }
+    // Fewer rows than threads: the panels are shared out. Each has its own sums, added up in order afterwards, so that
+    // the result is the same as with one thread.
+    for (ptrdiff_t b = 0; b < blocks; b++) {
+        const int count = int(std::min<ptrdiff_t>(size, n - b * size));
+        const ptrdiff_t step = count * width;
+        std::vector<double> slots(size_t(packed.panels * step));
+        for (int worker = 0; worker < team.threads(); worker++) space_of(worker).block.fill(rows, numbers, b * size, count);
+        team.run(packed.panels, [&](ptrdiff_t p, int worker) {
+            if (!team.should_stop()) add_panel(machine_, packed, p, space_of(worker), slots.data() + p * step);
+        });
+        std::vector<double> &sums = space_of(0).sums;
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (ptrdiff_t p = 0; p < packed.panels; p++)
+            for (ptrdiff_t i = 0; i < step; i++) sums[i] += slots[p * step + i];
+        finish_block(b * size, space_of(0), sums.data(), 0);
+    }
+}
+
+void Dense::outputs(const Rows &rows, Team &team, double *out) const {
+    evaluate<double>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *, int) {
+        std::copy(g, g + machine_.outputs, out + i * machine_.outputs);
+    });
+}
+
+void Dense::interval(const Rows &rows, Team &team, double *middle, double *radius) const {
+    evaluate<float>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *r, int) {
+        std::copy(g, g + machine_.outputs, middle + i * machine_.outputs);
+        std::copy(r, r + machine_.outputs, radius + i * machine_.outputs);
+    });
+}
+
+void Dense::decide(const Rows &rows, Team &team, int32_t *answers, bool *refined) const {
+    std::vector<Judge> judges(team.threads(), Judge(machine_.rule));
+    evaluate<float>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
+        answers[i] = judges[worker].settle(g, radius);
+        refined[i] = answers[i] == unsettled;
+    });
+    std::vector<ptrdiff_t> open;
+    for (ptrdiff_t i = 0; i < rows.n; i++)
+        if (refined[i]) open.push_back(i);
+    evaluate<double>(rows, &open, team,
+                     [&](ptrdiff_t i, const double *g, const double *, int worker) { answers[i] = judges[worker].answer(g); });
+}
+
+}  // namespace dormie

@@ -1,0 +1,43 @@
+// The dense stage: every term of every row, in float with a rigorous radius, then in double for what that leaves open.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "packed.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+
+namespace dormie {
+
+class Dense {
+  public:
+    explicit Dense(const Machine &machine) : machine_(machine) {}
+
+    const Machine &machine() const { return machine_; }
+
+    // G of every row and output in double, rows x outputs.
+    void outputs(const Rows &rows, Team &team, double *out) const;
+
+    // G in float and a radius that reaches the real value, each rows x outputs.
+    void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
+
+    // The answer of every row, and whether double was needed for it.
+    void decide(const Rows &rows, Team &team, int32_t *answers, bool *refined) const;
+
+    // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
+    double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }
+
+  private:
+    // Calls finish(row number, outputs, radii, worker) once for each row, from the threads of the team.
+    template <class T, class Finish>
+    void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
+    template <class T> const Packed<T> &packed() const;
+
+    const Machine machine_;
+    mutable std::once_flag float_once_, double_once_;
+    mutable std::unique_ptr<Packed<float>> float_;
+    mutable std::unique_ptr<Packed<double>> double_;
+};
+
+}  // namespace dormie

@@ -1,0 +1,158 @@
+// A machine laid out for the tiles, in one number type.
+//
+// Points are scaled once so that a kernel function needs one number, v = row_scale * (dot + lane_offset) + row_offset:
+//   rbf         2^v,      points times 2g log2(e),  lane_offset -g log2(e) |s|^2,  row_offset -g log2(e) |x|^2
+//   polynomial  v^p,      points times g,           lane_offset r
+//   normalised  v^p,      points times g a_s,       lane_offset r a_s,  row_scale a_x,  a_u = 1 / sqrt(g |u|^2 + r)
+//   sigmoid     tanh(v'), v' = v ln(2) / 2: points times 2g log2(e), lane_offset 2r log2(e)
+//   linear      v
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "ops.hpp"
+#include "rules.hpp"
+
+namespace dormie {
+
+struct Kernel {
+    KernelKind kind;
+    double gamma, coef0;
+    int degree;
+    bool normalized;
+};
+
+// What Python hands over; the arrays belong to the caller and outlive everything here.
+struct Machine {
+    Kernel kernel;
+    Rule rule;
+    ptrdiff_t points_count, features, outputs;
+    const double *points;   // points_count x features
+    const double *weights;  // points_count x outputs
+    const double *bias;     // outputs
+    const double *center;   // features, or null: rows are mapped by (x - center) / scale
+    const double *scale;
+};
+
+// Zeroed memory on a cache line boundary.
+template <class T> class Aligned {
+  public:
+    Aligned() = default;
+    explicit Aligned(size_t n) {
+        const size_t bytes = (n * sizeof(T) + 63) / 64 * 64;
+        data_.reset(static_cast<T *>(std::aligned_alloc(64, bytes ? bytes : 64)));
+        if (!data_) throw std::bad_alloc();
+        for (size_t i = 0; i < n; i++) data_[i] = T(0);
+    }
+    T *get() const { return data_.get(); }
+    T &operator[](size_t i) const { return data_[i]; }
+
+  private:
+    struct Free {
+        void operator()(T *p) const { std::free(p); }
+    };
+    std::unique_ptr<T[], Free> data_;
+};
+
+inline constexpr double log2e = 1.4426950408889634074;
+
+inline double squared_norm(const double *x, ptrdiff_t d) {
+    double sum = 0;
+    for (ptrdiff_t j = 0; j < d; j++) sum += x[j] * x[j];
+    return sum;
+}
+
+// How points are scaled and offset for a kernel: see the table above.
+struct LaneTerms {
+    double scale, offset;
+};
+
+inline LaneTerms lane_terms(const Kernel &k, double norm2) {
+    switch (k.kind) {
+        case KernelKind::rbf: return {2 * k.gamma * log2e, -k.gamma * log2e * norm2};
+        case KernelKind::sigmoid: return {2 * k.gamma * log2e, 2 * k.coef0 * log2e};
+        case KernelKind::linear: return {1, 0};
+        case KernelKind::polynomial: break;
+    }
+    if (!k.normalized) return {k.gamma, k.coef0};
+    const double diagonal = k.gamma * norm2 + k.coef0;
+    const double a = diagonal > 0 ? 1 / std::sqrt(diagonal) : 0;
+    return {k.gamma * a, k.coef0 * a};
+}
+
+template <class T> class Packed {
+  public:
+    explicit Packed(const Machine &m)
+        : tiles((m.points_count + tile_width<T> - 1) / tile_width<T>),
+          panels((tiles + panel_tiles - 1) / panel_tiles),
+          tile_stride(m.features * tile_width<T>),
+          points(size_t(tiles * tile_stride)),
+          lane_offset(size_t(panels * panel_width<T>)),
+          largest_weight(size_t(panels * panel_width<T>)) {
+        for (ptrdiff_t i = 0; i < m.points_count; i++) pack_point(m, i);
+        for (ptrdiff_t p = 0; p < panels; p++) pack_weights(m, p);
+    }
+
+    const T *tile(ptrdiff_t t) const { return points.get() + t * tile_stride; }
+
+    // Tiles of a panel: the last one may be short.
+    int tiles_of(ptrdiff_t panel) const {
+        const ptrdiff_t left = tiles - panel * panel_tiles;
+        return left < panel_tiles ? int(left) : panel_tiles;
+    }
+
+    struct PanelWeights {
+        std::vector<int32_t> outputs;  // those with a weight other than 0 in this panel
+        Aligned<T> weights;            // outputs x panel_width
+    };
+
+    const ptrdiff_t tiles, panels, tile_stride;
+    Aligned<T> points, lane_offset;
+    Aligned<T> largest_weight;  // max over outputs of |weight|, rounded up: for the radius
+    std::vector<PanelWeights> panel_weights;
+    double largest_norm = 0, largest_offset = 0;  // of the scaled points: for the radius
+    double total_weight = 0;
+
+  private:
+    void pack_point(const Machine &m, ptrdiff_t i) {
+        const double *s = m.points + i * m.features;
+        const double norm2 = squared_norm(s, m.features);
+        const LaneTerms terms = lane_terms(m.kernel, norm2);
+        T *to = points.get() + i / tile_width<T> * tile_stride + i % tile_width<T>;
+        for (ptrdiff_t j = 0; j < m.features; j++) to[j * tile_width<T>] = T(s[j] * terms.scale);
+        lane_offset[i] = T(terms.offset);
+        largest_norm = std::fmax(largest_norm, std::sqrt(norm2) * std::abs(terms.scale));
+        largest_offset = std::fmax(largest_offset, std::abs(terms.offset));
+    }
+
+    void pack_weights(const Machine &m, ptrdiff_t panel) {
+        const ptrdiff_t from = panel * panel_width<T>, width = panel_width<T>;
+        const ptrdiff_t to = from + width < m.points_count ? from + width : m.points_count;
+        PanelWeights packed;
+        for (ptrdiff_t o = 0; o < m.outputs; o++)
+            for (ptrdiff_t i = from; i < to; i++)
+                if (m.weights[i * m.outputs + o] != 0) {
+                    packed.outputs.push_back(int32_t(o));
+                    break;
+                }
+        packed.weights = Aligned<T>(packed.outputs.size() * width);
+        for (size_t a = 0; a < packed.outputs.size(); a++)
+            for (ptrdiff_t i = from; i < to; i++)
+                packed.weights[a * width + (i - from)] = T(m.weights[i * m.outputs + packed.outputs[a]]);
+        for (ptrdiff_t i = from; i < to; i++) {
+            double largest = 0;
+            for (ptrdiff_t o = 0; o < m.outputs; o++)
+                largest = std::fmax(largest, std::abs(m.weights[i * m.outputs + o]));
+            largest_weight[i] = T(largest * (1 + 1e-6) + 1e-37);
+            total_weight += double(largest_weight[i]);
+        }
+        panel_weights.push_back(std::move(packed));
+    }
+};
+
+}  // namespace dormie

@@ -1,0 +1,174 @@
+// A few dozen rows made ready for the tiles: mapped, rounded to the number type, and laid out either in groups that
+// share a pass over a tile, or as lists of non-zeros, whichever the block's zeros make cheaper. The two give the same
+// bits, because a product with 0 leaves a sum as it is: so a row's outputs do not depend on its neighbours.
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "ops.hpp"
+#include "packed.hpp"
+#include "rows.hpp"
+
+namespace dormie {
+
+template <class T> class RowBlock {
+  public:
+    struct Row {
+        double norm;         // of the mapped row
+        ptrdiff_t nonzeros;
+        double scale, offset;  // of v: see packed.hpp
+        bool far;            // so far out that every rbf value is 0, and dot products would overflow
+    };
+
+    RowBlock(const Machine &machine, int capacity)
+        : machine_(machine),
+          chunks_((machine.features + chunk - 1) / chunk),
+          wide_(machine.features),
+          plain_(size_t(capacity) * machine.features),
+          rows_(capacity) {}
+
+    // which: the row numbers to take, or null for from, from + 1, ...
+    void fill(const Rows &rows, const ptrdiff_t *which, ptrdiff_t from, int count) {
+        count_ = count;
+        nonzeros_ = 0;
+        for (int r = 0; r < count; r++) {
+            fill_row(rows, which ? which[from + r] : from + r, r);
+            nonzeros_ += rows_[r].nonzeros;
+        }
+        by_nonzeros_ = nonzeros_cost * double(nonzeros_) < double(groups()) * group_rows() * machine_.features;
+        if (by_nonzeros_)
+            list_nonzeros();
+        else
+            group();
+    }
+
+    int count() const { return count_; }
+    const Row &row(int r) const { return rows_[r]; }
+
+    // Dot products of every row with every point of a panel, to out[row * panel_stride + lane].
+    void products(const Packed<T> &packed, ptrdiff_t panel, T *out) const {
+        const ptrdiff_t first = panel * panel_tiles;
+        const int tiles = packed.tiles_of(panel);
+        if (by_nonzeros_)
+            products_by_nonzeros(packed, first, tiles, out);
+        else
+            for (int t = 0; t < tiles; t++) products_by_groups(packed.tile(first + t), out + t * tile_width<T>);
+    }
+
+    int padded_rows() const { return groups() * group_rows(); }
+
+  private:
+    // A multiply-add of the row form costs as much as this many of the group form: its tile comes from the second-level
+    // cache, the group form's from registers.
+    static constexpr double nonzeros_cost = 2;
+
+    static int group_rows() { return ops<T>().group_rows; }
+    int groups() const { return (count_ + group_rows() - 1) / group_rows(); }
+
+    void fill_row(const Rows &rows, ptrdiff_t i, int r) {
+        double *x = wide_.data();
+        const ptrdiff_t d = machine_.features;
+        rows.read(i, x);
+        if (machine_.center)
+            for (ptrdiff_t j = 0; j < d; j++) x[j] = (x[j] - machine_.center[j]) / machine_.scale[j];
+        const double norm2 = squared_norm(x, d);
+        Row &row = rows_[r];
+        row.norm = std::sqrt(norm2);
+        row.far = machine_.kernel.kind == KernelKind::rbf && !(norm2 < 1e280);
+        set_row_terms(row, norm2);
+        T *to = plain_.get() + r * d;
+        ptrdiff_t nonzeros = 0;
+        for (ptrdiff_t j = 0; j < d; j++) {
+            to[j] = row.far ? T(0) : T(x[j]);
+            nonzeros += to[j] != T(0);
+        }
+        row.nonzeros = nonzeros;
+    }
+
+    void set_row_terms(Row &row, double norm2) const {
+        const Kernel &k = machine_.kernel;
+        row.scale = 1;
+        row.offset = 0;
+        if (k.kind == KernelKind::rbf) row.offset = row.far ? -1e30 : -k.gamma * log2e * norm2;
+        if (k.kind == KernelKind::polynomial && k.normalized) {
+            const double diagonal = k.gamma * norm2 + k.coef0;
+            row.scale = diagonal > 0 ? 1 / std::sqrt(diagonal) : 0;
+        }
+    }
+
+    void group() {
+        const ptrdiff_t d = machine_.features;
+        const int R = group_rows();
+        const size_t needed = size_t(padded_rows()) * d;
+        if (grouped_size_ < needed) grouped_ = Aligned<T>(grouped_size_ = needed);
+        for (int r = 0; r < padded_rows(); r++) {
+            T *to = grouped_.get() + ptrdiff_t(r / R) * R * d + r % R;
+            const T *from = plain_.get() + ptrdiff_t(r) * d;
+            for (ptrdiff_t j = 0; j < d; j++) to[j * R] = r < count_ ? from[j] : T(0);
+        }
+    }
+
+    void list_nonzeros() {
+        index_.clear(), value_.clear(), bounds_.clear();
+        const ptrdiff_t d = machine_.features;
+        for (int r = 0; r < count_; r++) {
+            const T *x = plain_.get() + r * d;
+            bounds_.push_back(int32_t(index_.size()));
+            for (ptrdiff_t j = 0; j < d; j += chunk) {
+                const int length = d - j < chunk ? int(d - j) : chunk;
+                for (int k = 0; k < length; k++)
+                    if (x[j + k] != T(0)) index_.push_back(k), value_.push_back(x[j + k]);
+                bounds_.push_back(int32_t(index_.size()));
+            }
+        }
+    }
+
+    // Chunk by chunk, so that the tile's chunk stays in the first-level cache while the groups go by.
+    void products_by_groups(const T *tile, T *out) const {
+        const ptrdiff_t d = machine_.features;
+        const int R = group_rows();
+        for (ptrdiff_t j = 0; j < d; j += chunk)
+            for (int g = 0; g < groups(); g++)
+                ops<T>().group_products(grouped_.get() + (g * d + j) * R, tile + j * tile_width<T>,
+                                        d - j < chunk ? d - j : chunk, out + ptrdiff_t(g) * R * panel_stride<T>,
+                                        panel_stride<T>, j > 0);
+    }
+
+    void products_by_nonzeros(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
+        const int step = ops<T>().list_tiles;
+        for (int t = 0; t < tiles; t += step)
+            for (ptrdiff_t k = 0; k < chunks_; k++) {
+                const Nonzeros<T> rows{count_, index_.data(), value_.data(), bounds_.data() + k, chunks_ + 1};
+                const int together = tiles - t < step ? tiles - t : step;
+                const TileChunk<T> at{chunk_of(packed, first + t, k), next_chunk(packed, first + t, k),
+                                      packed.tile_stride, together};
+                ops<T>().list_products(rows, at, out + t * tile_width<T>, panel_stride<T>, k > 0);
+            }
+    }
+
+    static const T *chunk_of(const Packed<T> &packed, ptrdiff_t tile, ptrdiff_t k) {
+        return packed.tile(tile) + k * chunk * tile_width<T>;
+    }
+
+    // A few rows use too little of a chunk to fetch the whole of it.
+    const T *next_chunk(const Packed<T> &packed, ptrdiff_t tile, ptrdiff_t k) const {
+        const int step = ops<T>().list_tiles;
+        if (count_ < 16) return nullptr;
+        if (k + 2 < chunks_) return chunk_of(packed, tile, k + 1);
+        return k + 1 == chunks_ && tile + 2 * step < packed.tiles ? chunk_of(packed, tile + step, 0) : nullptr;
+    }
+
+    const Machine &machine_;
+    const ptrdiff_t chunks_;
+    int count_ = 0;
+    ptrdiff_t nonzeros_ = 0;
+    bool by_nonzeros_ = false;
+    std::vector<double> wide_;
+    Aligned<T> plain_, grouped_;
+    size_t grouped_size_ = 0;
+    std::vector<Row> rows_;
+    std::vector<int32_t> index_, bounds_;  // bounds_: chunks + 1 a row
+    std::vector<T> value_;
+};
+
+}  // namespace dormie

@@ -1,0 +1,116 @@
+// How outputs become an answer, and whether a box of intervals settles it. The twin of rules.py, which explains.
+#pragma once
+#include <cmath>
+#include <vector>
+
+namespace dormie {
+
+enum class RuleKind : int { sign, vote, argmax, value };
+
+struct Rule {
+    RuleKind kind;
+    int classes;
+    bool zero_is_second;  // sign: the answer at exactly 0
+    bool break_ties;      // vote: by summed confidences
+    bool last_of_equal;   // argmax
+};
+
+inline constexpr int unsettled = -1;
+
+class Judge {
+  public:
+    explicit Judge(const Rule &rule) : rule_(rule), least_(rule.classes), most_(rule.classes), sums_(rule.classes) {}
+
+    // The answer that every point of the box g - radius ... g + radius has, or `unsettled`.
+    int settle(const double *g, const double *radius) {
+        switch (rule_.kind) {
+            case RuleKind::sign: return settle_sign(g[0] - radius[0], g[0] + radius[0]);
+            case RuleKind::vote: return settle_vote(g, radius);
+            case RuleKind::argmax: return settle_argmax(g, radius);
+            case RuleKind::value: return unsettled;
+        }
+        return unsettled;
+    }
+
+    int answer(const double *g) {
+        switch (rule_.kind) {
+            case RuleKind::sign: return rule_.zero_is_second ? g[0] >= 0 : g[0] > 0;
+            case RuleKind::vote: return rule_.break_ties ? confident(g) : voted(g);
+            case RuleKind::argmax: return largest(g);
+            case RuleKind::value: return unsettled;
+        }
+        return unsettled;
+    }
+
+  private:
+    int settle_sign(double low, double high) const {
+        if (rule_.zero_is_second ? low >= 0 : low > 0) return 1;
+        if (rule_.zero_is_second ? high < 0 : high <= 0) return 0;
+        return unsettled;
+    }
+
+    int settle_vote(const double *g, const double *radius) {
+        least_.assign(rule_.classes, 0);
+        most_.assign(rule_.classes, 0);
+        for (int a = 0, o = 0; a < rule_.classes; a++)
+            for (int b = a + 1; b < rule_.classes; b++, o++) {
+                const bool first = g[o] - radius[o] > 0;
+                const bool second = rule_.break_ties ? g[o] + radius[o] < 0 : g[o] + radius[o] <= 0;
+                least_[a] += first, most_[a] += !second;
+                least_[b] += second, most_[b] += !first;
+            }
+        const int winner = first_largest(least_);
+        for (int k = 0; k < rule_.classes; k++) {
+            if (k == winner) continue;
+            const bool tie_is_enough = k > winner && !rule_.break_ties;
+            if (least_[winner] < most_[k] + !tie_is_enough) return unsettled;
+        }
+        return winner;
+    }
+
+    int settle_argmax(const double *g, const double *radius) const {
+        const int winner = largest(g);
+        for (int k = 0; k < rule_.classes; k++)
+            if (k != winner && !(g[winner] - radius[winner] > g[k] + radius[k])) return unsettled;
+        return winner;
+    }
+
+    int voted(const double *g) {
+        least_.assign(rule_.classes, 0);
+        for (int a = 0, o = 0; a < rule_.classes; a++)
+            for (int b = a + 1; b < rule_.classes; b++, o++) least_[g[o] > 0 ? a : b]++;
+        return first_largest(least_);
+    }
+
+    int confident(const double *g) {
+        least_.assign(rule_.classes, 0);
+        sums_.assign(rule_.classes, 0);
+        for (int a = 0, o = 0; a < rule_.classes; a++)
+            for (int b = a + 1; b < rule_.classes; b++, o++) {
+                least_[g[o] >= 0 ? a : b]++;
+                sums_[a] += g[o], sums_[b] -= g[o];
+            }
+        for (int k = 0; k < rule_.classes; k++) sums_[k] = least_[k] + sums_[k] / (3 * (std::abs(sums_[k]) + 1));
+        return first_largest(sums_);
+    }
+
+    int largest(const double *g) const {
+        int best = 0;
+        for (int k = 1; k < rule_.classes; k++)
+            if (rule_.last_of_equal ? g[k] >= g[best] : g[k] > g[best]) best = k;
+        return best;
+    }
+
+    template <class T> static int first_largest(const std::vector<T> &values) {
+        int best = 0;
+        for (int k = 1; k < int(values.size()); k++)
+            if (values[k] > values[best]) best = k;
+        return best;
+    }
+
+    const Rule &rule_;
+    std::vector<int> least_, most_;
+    std::vector<double> sums_;
+};
+
+}  // namespace dormie

@@ -1,0 +1,164 @@
+// The inner loops, compiled once for each instruction set (DORMIE_ISA names it). No library calls and no shared
+// inline functions in here: see vec.hpp.
+#include "exp.hpp"
+#include "ops.hpp"
+#include "vec.hpp"
+
+namespace {
+
+using dormie::KernelKind;
+using dormie::Nonzeros;
+using dormie::RowTerms;
+using dormie::tile_width;
+using dormie::TileChunk;
+
+constexpr int column_vectors = 2;  // vectors of a tile that are in registers at once in group_products
+
+template <class T>
+void group_products(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
+    constexpr int R = group_rows_, V = column_vectors, W = tile_width<T>, N = lanes<T>;
+    for (int column = 0; column < W; column += V * N) {
+        Vec<T> sum[R][V] = {};
+        const T *t = tile + column;
+        for (ptrdiff_t j = 0; j < length; j++) {
+            Vec<T> s[V];
+            for (int v = 0; v < V; v++) s[v] = load(t + j * W + v * N);
+            for (int r = 0; r < R; r++) {
+                const Vec<T> x = all(rows[j * R + r]);
+                for (int v = 0; v < V; v++) sum[r][v] += x * s[v];
+            }
+        }
+        for (int r = 0; r < R; r++)
+            for (int v = 0; v < V; v++) {
+                T *to = out + r * stride + column + v * N;
+                store(to, add ? load(to) + sum[r][v] : sum[r][v]);
+            }
+    }
+}
+
+// Rows r of n fetch their share of the next chunk.
+template <class T, int tiles> inline void fetch_next(const TileChunk<T> &at, int r, int n) {
+    constexpr int lines = dormie::chunk * tile_width<T> * sizeof(T) / 64;
+    for (int line = lines * r / n; line < lines * (r + 1) / n; line++)
+        for (int m = 0; m < tiles; m++) __builtin_prefetch(at.next + m * at.tile_stride + line * (64 / sizeof(T)));
+}
+
+template <class T, int tiles>
+void list_products_of(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, ptrdiff_t stride, bool add) {
+    constexpr int W = tile_width<T>, N = lanes<T>, V = W / N;
+    for (int r = 0; r < rows.count; r++) {
+        if (at.next) fetch_next<T, tiles>(at, r, rows.count);
+        const int32_t from = rows.bounds[r * rows.bounds_stride], to = rows.bounds[r * rows.bounds_stride + 1];
+        if (add && from == to) continue;
+        Vec<T> sum[tiles][V] = {};
+        for (int32_t i = from; i < to; i++) {
+            const T *t = at.points + ptrdiff_t(rows.index[i]) * W;
+            const Vec<T> x = all(rows.value[i]);
+            for (int m = 0; m < tiles; m++)
+                for (int v = 0; v < V; v++) sum[m][v] += x * load(t + m * at.tile_stride + v * N);
+        }
+        for (int m = 0; m < tiles; m++)
+            for (int v = 0; v < V; v++) {
+                T *lane = out + r * stride + m * W + v * N;
+                store(lane, add ? load(lane) + sum[m][v] : sum[m][v]);
+            }
+    }
+}
+
+template <class T>
+void list_products(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, ptrdiff_t stride, bool add) {
+    if (at.tiles == list_tiles_) return list_products_of<T, list_tiles_>(rows, at, out, stride, add);
+    for (int m = 0; m < at.tiles; m++) {
+        const TileChunk<T> one{at.points + m * at.tile_stride, nullptr, at.tile_stride, 1};
+        list_products_of<T, 1>(rows, one, out + m * tile_width<T>, stride, add);
+    }
+}
+
+template <class T> inline Vec<T> power(Vec<T> base, int degree) {
+    Vec<T> result = all<T>(1);
+    for (; degree > 0; degree >>= 1, base *= base)
+        if (degree & 1) result *= base;
+    return result;
+}
+
+// One loop for each kernel: `apply` turns v into K and, where it differs, the size of the term's error.
+template <class T, class Apply>
+inline void each(RowTerms<T> row, const T *lane_offset, T *values, int n, Apply apply) {
+    for (int i = 0; i < n; i += lanes<T>)
+        apply(i, (load(values + i) + load(lane_offset + i)) * row.scale + row.offset);
+}
+
+template <class T>
+void kernel_values(KernelKind kind, int degree, RowTerms<T> row, const T *lane_offset, T *values, T *errors, int n) {
+    switch (kind) {
+        case KernelKind::linear:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) { store(values + i, v); });
+        case KernelKind::rbf:
+            return each(row, lane_offset, values, n,
+                        [&](int i, Vec<T> v) { store(values + i, exp2_nonpositive<T>(v)); });
+        case KernelKind::sigmoid:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) { store(values + i, tanh_scaled<T>(v)); });
+        case KernelKind::polynomial:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) {
+                store(values + i, power<T>(v, degree));
+                if (errors) store(errors + i, power<T>((v < T(0) ? -v : v) + row.slack, degree - 1));
+            });
+    }
+}
+
+template <class T>
+void weigh(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums) {
+    constexpr int N = lanes<T>;
+    for (int o = 0; o < outputs; o++) {
+        const T *w = weights + ptrdiff_t(o) * n;
+        Vec<T> even = {}, odd = {};
+        for (int i = 0; i < n; i += 2 * N) {
+            even += load(values + i) * load(w + i);
+            odd += load(values + i + N) * load(w + i + N);
+        }
+        sums[which[o]] += double(sum_lanes<T>(even + odd));
+    }
+}
+
+template <class T> void exp2_array(const T *x, T *y, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i += lanes<T>) {
+        T buffer[lanes<T>] = {};
+        const int m = n - i < lanes<T> ? int(n - i) : lanes<T>;
+        for (int k = 0; k < m; k++) buffer[k] = x[i + k];
+        store(buffer, exp2_nonpositive<T>(load(buffer)));
+        for (int k = 0; k < m; k++) y[i + k] = buffer[k];
+    }
+}
+
+template <class T> double peak(ptrdiff_t repeats) {
+    constexpr int chains = 12;
+    volatile T half = T(0.5), quarter = T(0.25);  // so that nothing is worked out beforehand
+    const Vec<T> x = all<T>(half), y = all<T>(quarter);
+    Vec<T> sum[chains];
+    for (int k = 0; k < chains; k++) sum[k] = x * T(k);
+    for (ptrdiff_t i = 0; i < repeats; i++)
+        for (int k = 0; k < chains; k++) sum[k] = sum[k] * x + y;
+    volatile T kept[chains];
+    for (int k = 0; k < chains; k++) kept[k] = sum_lanes<T>(sum[k]);
+    (void)kept;
+    return 2.0 * chains * lanes<T> * double(repeats);
+}
+
+template <class T> constexpr dormie::Ops<T> table(const char *name) {
+    return {name,     group_rows_,   list_tiles_, group_products<T>, list_products<T>, kernel_values<T>,
+            weigh<T>, exp2_array<T>, peak<T>};
+}
+
+}  // namespace
+
+#define DORMIE_JOIN2(a, b) a##b
+#define DORMIE_JOIN(a, b) DORMIE_JOIN2(a, b)
+#define DORMIE_TEXT2(a) #a
+#define DORMIE_TEXT(a) DORMIE_TEXT2(a)
+
+namespace dormie {
+extern const Ops<float> DORMIE_JOIN(float_ops_, DORMIE_ISA);
+extern const Ops<double> DORMIE_JOIN(double_ops_, DORMIE_ISA);
+const Ops<float> DORMIE_JOIN(float_ops_, DORMIE_ISA) = table<float>(DORMIE_TEXT(DORMIE_ISA));
+const Ops<double> DORMIE_JOIN(double_ops_, DORMIE_ISA) = table<double>(DORMIE_TEXT(DORMIE_ISA));
+}  // namespace dormie

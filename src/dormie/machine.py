@@ -1,0 +1,120 @@
+"""The normal form of every kernel machine: G(x) = sum_i beta_i K(map(x), s_i) + b, and a rule.
+
+Readers make a `Machine`, simplifications turn one into a smaller one, stages and the planner start from one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.kernels import Custom, Kernel
+from dormie.rules import Rule
+
+Floats = npt.NDArray[np.float64]
+
+
+def _frozen(values: Any, name: str) -> Floats:
+    """A private, read-only float64 copy, finite throughout."""
+    array = np.array(values, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        where = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise ValueError(f"Machine: {name} must be finite, found {array[tuple(where)]} at {where}")
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """The input map x -> (x - center) / scale, one center and one scale a feature."""
+
+    center: Floats
+    scale: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("center", "scale"):
+            object.__setattr__(self, name, _frozen(getattr(self, name), f"the input map's {name}"))
+        if self.center.ndim != 1 or self.center.shape != self.scale.shape:
+            raise ValueError(f"Affine: center {self.center.shape} and scale {self.scale.shape} must be equal vectors")
+        if not self.scale.all():
+            raise ValueError(f"Affine: scale of feature {int(np.argmin(np.abs(self.scale)))} is 0")
+
+    def __call__(self, rows: Any) -> Floats:
+        return np.asarray((rows - self.center) / self.scale, dtype=np.float64)
+
+    def then(self, other: Affine) -> Affine:
+        """This map followed by another, as one."""
+        return Affine(self.center + self.scale * other.center, self.scale * other.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A trained kernel machine in normal form. Frozen: arrays are private copies and read-only.
+
+    points   L x d, where the terms sit (any sequence of objects with a `Custom` kernel)
+    weights  L x c, one column an output (a vector is taken as one output)
+    bias     c values (a number is taken for all outputs)
+    rule     how outputs become an answer
+    input_map       applied to every row first; points are already in mapped coordinates
+    feature_names   the columns a data frame must have, in order
+    """
+
+    kernel: Kernel
+    points: Any
+    weights: Floats
+    bias: Floats
+    rule: Rule
+    input_map: Affine | None = None
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        weights = _frozen(self.weights, "weights")
+        weights = weights[:, None] if weights.ndim == 1 else weights
+        if weights.ndim != 2:
+            raise ValueError(f"Machine: weights must be L x c, got shape {weights.shape}")
+        bias = _frozen(np.broadcast_to(self.bias, weights.shape[1:]), "bias")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "bias", bias)
+        if not isinstance(self.kernel, Custom):
+            object.__setattr__(self, "points", _frozen(self.points, "points"))
+            self._check_features()
+        if len(self.points) != len(weights):
+            raise ValueError(f"Machine: {len(self.points)} points but {len(weights)} rows of weights")
+        self.rule.check_outputs(self.n_outputs)
+
+    def _check_features(self) -> None:
+        if self.points.ndim != 2 or self.points.shape[1] < 1:
+            raise ValueError(f"Machine: points must be L x d with d at least 1, got shape {self.points.shape}")
+        if self.input_map is not None and len(self.input_map.center) != self.n_features:
+            raise ValueError(
+                f"Machine: the input map has {len(self.input_map.center)} features, the points {self.n_features}"
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(f"Machine: {len(self.feature_names)} feature names for {self.n_features} features")
+
+    @property
+    def n_points(self) -> int:
+        return len(self.weights)
+
+    @property
+    def n_outputs(self) -> int:
+        return int(self.weights.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """Columns of a row; points of a `Custom` kernel need not be vectors, and then this is an error."""
+        return int(self.points.shape[1])
+
+    def __reduce__(self) -> tuple[type[Machine], tuple[Any, ...]]:
+        # Through the constructor, so that an unpickled machine is checked and read-only again.
+        return Machine, tuple(getattr(self, f.name) for f in fields(self))
+
+    def __repr__(self) -> str:
+        outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
+        features = f" of {self.n_features} features" if np.ndim(self.points) == 2 else ""
+        mapped = ", scaled input" if self.input_map is not None else ""
+        rule = type(self.rule).__name__
+        return f"Machine({self.kernel}, {self.n_points:,} points{features}, {outputs}, {rule}{mapped})"

@@ -1,0 +1,116 @@
+"""The way into the native core, and what happens where there is none.
+
+`dense(machine)` gives the core for a machine, or None where the reference path must serve: a Python kernel, or an
+install without a compiler, which is said once, as a warning.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from functools import cache
+from typing import Any
+
+from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine import Machine
+from dormie.rows import is_sparse
+from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+
+try:
+    from dormie import _native
+except ImportError:
+    _native = None  # type: ignore[assignment]
+
+# In the order of KernelKind (ops.hpp) and RuleKind (rules.hpp).
+_LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
+_SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
+
+
+def dense(machine: Machine) -> Any:
+    """The native dense evaluation of a machine, or None."""
+    if isinstance(machine.kernel, Custom):
+        return None
+    if _native is None:
+        _warn_once()
+        return None
+    center, scale = (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
+    return _native.Dense(
+        _kernel_numbers(machine.kernel),
+        _rule_numbers(machine.rule),
+        machine.points,
+        machine.weights,
+        machine.bias,
+        center,
+        scale,
+    )
+
+
+def arguments(rows: Any) -> tuple[Any, ...]:
+    """Checked rows as the arguments that every method of the native core takes."""
+    if is_sparse(rows):
+        return rows.data, rows.indices, rows.indptr, rows.shape[1], threads()
+    return rows, threads()
+
+
+@cache
+def threads() -> int:
+    """DORMIE_THREADS, or as many as this process may use cores."""
+    wish = os.environ.get("DORMIE_THREADS", "")
+    if not wish:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not wish.isdigit() or int(wish) < 1:
+        raise ValueError(f"DORMIE_THREADS must be a whole number of at least 1, got {wish!r}")
+    return int(wish)
+
+
+def info() -> dict[str, Any]:
+    """What the native core was built with and runs on; only {"native": False} without one."""
+    return {"native": False} if _native is None else {"native": True, **_native.native_info()}
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "dormie was installed without its native core and runs on NumPy, many times slower; "
+        "install a C++20 compiler and reinstall dormie",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _kernel_numbers(kernel: Kernel) -> dict[str, Any]:
+    normalized = isinstance(kernel, Normalized)
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    kind, gamma, coef0, degree = _parameters(inner)
+    if normalized and kind == _LINEAR:  # (u.v)^1 on unit vectors
+        kind = _POLYNOMIAL
+    return {"kind": kind, "gamma": gamma, "coef0": coef0, "degree": degree, "normalized": normalized}
+
+
+def _parameters(kernel: Kernel) -> tuple[int, float, float, int]:
+    match kernel:
+        case Linear():
+            return _LINEAR, 1.0, 0.0, 1
+        case Polynomial(gamma, coef0, degree):
+            return _POLYNOMIAL, gamma, coef0, degree
+        case RBF(gamma):
+            return _RBF, gamma, 0.0, 1
+        case Sigmoid(gamma, coef0):
+            return _SIGMOID, gamma, coef0, 1
+    raise TypeError(f"the native core has no {type(kernel).__name__} kernel")
+
+
+def _rule_numbers(rule: Rule) -> dict[str, Any]:
+    numbers = {"kind": _VALUE, "classes": 0, "zero": False, "break_ties": False, "last_of_equal": False}
+    match rule:
+        case Sign(zero=zero):
+            numbers |= {"kind": _SIGN, "classes": 2, "zero": bool(zero)}
+        case OneVsOneVote(classes=classes, break_ties=break_ties):
+            numbers |= {"kind": _VOTE, "classes": len(classes), "break_ties": break_ties}
+        case Argmax(classes=classes, last_of_equal=last_of_equal):
+            numbers |= {"kind": _ARGMAX, "classes": len(classes), "last_of_equal": last_of_equal}
+        case Value():
+            pass
+        case _:
+            raise TypeError(f"the native core has no {type(rule).__name__} rule")
+    return numbers

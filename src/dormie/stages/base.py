@@ -1,0 +1,44 @@
+"""What every stage is: work on rows that settles some answers, and plain data that can be saved.
+
+A stage sees the rows that no earlier stage has settled. It is built from a machine (and, for later stages, its
+own arrays), so a plan file holds each stage as a name, a few numbers and arrays, and nothing that runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.machine import Machine
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What a stage found: answers where settled (None: everywhere), and the kernel evaluations each row cost."""
+
+    answers: npt.NDArray[Any]
+    settled: npt.NDArray[np.bool_] | None
+    evaluations: npt.NDArray[np.int64]
+
+
+class Stage(ABC):
+    """One method at work on one machine."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def decide(self, rows: Any) -> Decisions:
+        """Settle what can be settled of checked rows (see `dormie.rows`)."""
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Numbers and arrays that, with the machine, make this stage again."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
+        """The stage that `state` came from; raises ValueError where the data does not fit the machine."""

@@ -1,0 +1,57 @@
+"""The dense stage: the full sum. It settles every row, so every plan ends in it.
+
+The native core evaluates in float32 with a radius that covers every rounding on the way; a row whose answer the
+radius leaves open is evaluated again in float64. Outputs are always float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie import native, reference
+from dormie.kernels import Custom
+from dormie.machine import Floats, Machine
+from dormie.rows import require_finite
+from dormie.rules import Value
+from dormie.stages.base import Decisions, Stage
+
+
+class Dense(Stage):
+    """Every term of the sum, for every row."""
+
+    name = "dense"
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._native = native.dense(machine)
+
+    def outputs(self, rows: Any) -> Floats:
+        """G of every checked row and output, in float64."""
+        if self._native is not None:
+            return self._native.outputs(*native.arguments(rows))  # type: ignore[no-any-return]
+        if not isinstance(self.machine.kernel, Custom):
+            require_finite(rows)
+        return reference.outputs(self.machine, rows)
+
+    def decide(self, rows: Any) -> Decisions:
+        if self._native is None or isinstance(self.machine.rule, Value):
+            outputs = self.outputs(rows)
+            evaluations = np.full(len(outputs), self.machine.n_points, dtype=np.int64)
+            return Decisions(self.machine.rule.answer(outputs), None, evaluations)
+        answers, refined = self._native.decide(*native.arguments(rows))
+        return Decisions(answers, None, self.machine.n_points * (refined + np.int64(1)))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        return {}, {}
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Dense:
+        if numbers or arrays:
+            raise ValueError("the dense stage has no data of its own")
+        return cls(machine)
+
+    def __reduce__(self) -> tuple[type[Dense], tuple[Machine]]:
+        return Dense, (self.machine,)
