@@ -1,0 +1,119 @@
+"""The words of a LIBSVM text model: lines, headers and numbers, and errors that say where they are wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dormie.errors import UnreadableModelError
+from dormie.machine import Floats
+
+_NEEDED = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv", "degree", "gamma", "coef0"}
+_SKIPPED = {"probA", "probB", "prob_density_marks"}
+
+
+@dataclass(frozen=True)
+class Text:
+    """The lines of a file, and errors that say where in it they are."""
+
+    path: Path
+    lines: list[bytes]
+
+    def error(self, message: str) -> UnreadableModelError:
+        return UnreadableModelError(f"{self.path}: {message}")
+
+    @contextmanager
+    def at(self, line: int) -> Iterator[None]:
+        """Put the file and the line in front of a ValueError."""
+        try:
+            yield
+        except UnreadableModelError:
+            raise
+        except ValueError as error:
+            raise UnreadableModelError(f"{self.path}, line {line}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Headers:
+    """The fields of every header with its line, and the number of lines up to and with `SV`."""
+
+    text: Text
+    fields: dict[str, tuple[int, list[bytes]]]
+    length: int
+
+    def line(self, name: str) -> int:
+        if name not in self.fields:
+            raise self.text.error(f"the header {name} is missing")
+        return self.fields[name][0]
+
+    def word(self, name: str) -> str:
+        with self.text.at(self.line(name)):
+            return _counted(self.fields[name][1], 1)[0].decode("ascii", "replace")
+
+    def wholes(self, name: str, count: int) -> list[int]:
+        with self.text.at(self.line(name)):
+            return [whole(field) for field in _counted(self.fields[name][1], count)]
+
+    def numbers(self, name: str, count: int) -> Floats:
+        with self.text.at(self.line(name)):
+            return np.array([number(field) for field in _counted(self.fields[name][1], count)], dtype=np.float64)
+
+    def whole(self, name: str) -> int:
+        return self.wholes(name, 1)[0]
+
+    def number(self, name: str) -> float:
+        return float(self.numbers(name, 1)[0])
+
+
+def _counted(fields: list[bytes], count: int) -> list[bytes]:
+    if len(fields) != count:
+        raise ValueError(f"expected {count} values, found {len(fields)}")
+    return fields
+
+
+def whole(field: bytes) -> int:
+    """A whole number of 32 bits, as LIBSVM holds labels and indices."""
+    try:
+        value = int(field)
+    except ValueError:
+        value = 1 << 31
+    if not -(1 << 31) <= value < 1 << 31 or b"_" in field:  # Python reads 1_000, LIBSVM does not
+        raise ValueError(f"{shown(field)} is not a whole number that LIBSVM can hold")
+    return value
+
+
+def number(field: bytes) -> float:
+    """A finite number."""
+    try:
+        value = float(field)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or b"_" in field:
+        raise ValueError(f"{shown(field)} is not a finite number")
+    return value
+
+
+def shown(field: bytes) -> str:
+    text = field.decode("ascii", "backslashreplace")
+    return repr(text if len(text) <= 40 else text[:40] + "...")
+
+
+def read_headers(text: Text) -> Headers:
+    headers: dict[str, tuple[int, list[bytes]]] = {}
+    for line, content in enumerate(text.lines, 1):
+        with text.at(line):
+            name, *fields = content.split() or [b""]
+            if name == b"SV":
+                return Headers(text, headers, line)
+            known = name.decode("ascii", "replace")
+            if known not in _NEEDED | _SKIPPED:
+                raise ValueError(f"{shown(name)} is not a header of a LIBSVM text model")
+            if known in headers:
+                raise ValueError(f"the header {known} appears twice")
+            headers[known] = line, fields
+    raise text.error(f"the file ends after line {len(text.lines)}, before its SV line: it is cut short")

@@ -1,0 +1,114 @@
+"""LIBSVM text models, written: the way out of dormie for machines that LIBSVM can express.
+
+Numbers have 17 significant digits, so reading the file back gives the same ones. Support vectors are grouped by
+class, as LIBSVM needs them; apart from that their order is kept.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.kernels import RBF, Linear, Polynomial, Sigmoid
+from dormie.machine import Floats, Machine
+from dormie.readers.one_vs_one import owners, pack
+from dormie.rules import OneVsOneVote, Sign, Value, one_class_sign
+
+
+def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
+    """Write a machine as a LIBSVM text model; ValueError where LIBSVM has no words for it."""
+    if machine.input_map is not None:
+        raise ValueError(
+            "a LIBSVM file has no place for scaled input: write the machine of the final step, and scale rows yourself"
+        )
+    kernel = _kernel_headers(machine)
+    model_headers, coefficients, order = _model(machine)
+    headers = [*model_headers[:1], *kernel, *model_headers[1:], "SV"]
+    vectors = (_vector(coefficients[:, i], machine.points[i]) for i in order)
+    Path(path).write_text("".join(f"{line}\n" for line in [*headers, *vectors]), encoding="ascii")
+
+
+def _digits(values: Any) -> str:
+    return " ".join(f"{value:.17g}" for value in values)
+
+
+def _vector(coefficients: Floats, point: Floats) -> str:
+    entries = [f"{i + 1}:{point[i]:.17g}" for i in np.flatnonzero(point)]
+    return " ".join([_digits(coefficients), *entries]) + " "  # LIBSVM's parser needs the blank after the last field
+
+
+def _kernel_headers(machine: Machine) -> list[str]:
+    match machine.kernel:
+        case Linear():
+            return ["kernel_type linear"]
+        case Polynomial(gamma, coef0, degree):
+            return ["kernel_type polynomial", f"degree {degree}", f"gamma {gamma:.17g}", f"coef0 {coef0:.17g}"]
+        case RBF(gamma):
+            return ["kernel_type rbf", f"gamma {gamma:.17g}"]
+        case Sigmoid(gamma, coef0):
+            return ["kernel_type sigmoid", f"gamma {gamma:.17g}", f"coef0 {coef0:.17g}"]
+    raise ValueError(
+        f"LIBSVM knows linear, polynomial, rbf and sigmoid kernels, not {machine.kernel}: save a compiled plan instead"
+    )
+
+
+_Model = tuple[list[str], Floats, npt.NDArray[np.intp]]
+
+
+def _model(machine: Machine) -> _Model:
+    """The headers about the model, packed coefficients, and the order of the vectors in the file."""
+    match machine.rule:
+        case Value(flat=True):
+            return _one_output(machine, "epsilon_svr")
+        case Sign() as rule if rule == one_class_sign() and (machine.weights >= 0).all():
+            # Weights of both signs under the same rule are a classifier of the labels -1 and 1.
+            return _one_output(machine, "one_class")
+        case Sign(classes, zero=0):
+            return _classifier(machine, classes[::-1], machine.weights, machine.bias)
+        case Sign(classes):
+            # LIBSVM's zero belongs to the second label, so the label that has it comes second: signs turn round.
+            return _classifier(machine, classes, -machine.weights, -machine.bias)
+        case OneVsOneVote(classes, break_ties=False):
+            return _classifier(machine, classes, machine.weights, machine.bias)
+    raise ValueError(
+        f"LIBSVM answers by one value, a sign or a one-vs-one vote, not by {machine.rule}: save a compiled plan instead"
+    )
+
+
+def _one_output(machine: Machine, svm_type: str) -> _Model:
+    headers = [f"svm_type {svm_type}", "nr_class 2", f"total_sv {machine.n_points}", f"rho {_digits(-machine.bias)}"]
+    return headers, machine.weights.T, np.arange(machine.n_points)
+
+
+def _classifier(machine: Machine, classes: npt.NDArray[Any], weights: Floats, bias: Floats) -> _Model:
+    k = len(classes)
+    try:
+        owner = owners(weights, k)
+    except ValueError as error:
+        raise ValueError(f"LIBSVM packs one-vs-one weights by class, and {error}: save a compiled plan") from error
+    headers = [
+        "svm_type c_svc",
+        f"nr_class {k}",
+        f"total_sv {machine.n_points}",
+        f"rho {_digits(-bias)}",
+        f"label {' '.join(map(str, _whole_labels(classes)))}",
+        f"nr_sv {' '.join(map(str, np.bincount(owner, minlength=k)))}",
+    ]
+    return headers, pack(weights, owner, k), np.argsort(owner, kind="stable")
+
+
+def _whole_labels(classes: npt.NDArray[Any]) -> list[int]:
+    wrong = [label for label in classes.tolist() if not _fits(label)]
+    if wrong:
+        raise ValueError(
+            f"LIBSVM labels are whole numbers of 32 bits, not {wrong[0]!r}: number the classes, and keep the list"
+        )
+    return [int(label) for label in classes]
+
+
+def _fits(label: Any) -> bool:
+    return isinstance(label, int | float) and float(label).is_integer() and -(2**31) <= label < 2**31

@@ -1,0 +1,76 @@
+"""One-vs-rest wrappers: several binary machines of one kernel become one machine of several outputs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.machine import Affine, Floats, Machine
+from dormie.readers.sklearn_common import unreadable
+from dormie.rules import Argmax, Rule, Sign
+
+
+def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
+    """A fitted OneVsRestClassifier, given the machine of each of its estimators."""
+    first = machines[0]
+    for other in machines[1:]:
+        if other.kernel != first.kernel or not _same_map(other.input_map, first.input_map):
+            raise unreadable(
+                model,
+                f"its estimators have different kernels or scalings ({first.kernel} and {other.kernel}). "
+                "Compile each of model.estimators_, or fit it with fixed kernel parameters",
+            )
+    points, weights = _merge(model, machines)
+    bias = np.concatenate([machine.bias for machine in machines])
+    return Machine(first.kernel, points, weights, bias, _rule(model.classes_), first.input_map)
+
+
+def require_one_class_a_row(model: Any) -> None:
+    """Refuse wrappers whose answer is not the class of the largest, or the sign of the only, decision value."""
+    from sklearn.base import is_classifier
+
+    if model.multilabel_:
+        raise unreadable(model, "multilabel answers are not one class a row. Compile each of model.estimators_")
+    if len(model.classes_) < 2:
+        raise unreadable(model, "it was fitted on one class only. Fit it on rows of every class")
+    if not is_classifier(model.estimator):
+        raise unreadable(model, "its estimators are not classifiers. Compile each of model.estimators_")
+
+
+def _rule(classes: npt.NDArray[Any]) -> Rule:
+    if len(classes) == 2:
+        return Sign(classes, zero=0)
+    return Argmax(classes, last_of_equal=_last_of_equal_wins())
+
+
+def _same_map(one: Affine | None, other: Affine | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one.center, other.center) and np.array_equal(one.scale, other.scale)
+
+
+def _merge(model: Any, machines: list[Machine]) -> tuple[npt.NDArray[Any], Floats]:
+    """Every distinct point once, with a weight for each machine: machines of the same rows share most points."""
+    if not all(isinstance(machine.points, np.ndarray) and machine.points.ndim == 2 for machine in machines):
+        raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
+    points = np.concatenate([machine.points for machine in machines])
+    position: dict[bytes, int] = {}
+    row = np.array([position.setdefault(point.tobytes(), len(position)) for point in points], dtype=np.intp)
+    column = np.repeat(np.arange(len(machines)), [machine.n_points for machine in machines])
+    weights = np.zeros((len(position), len(machines)))
+    np.add.at(weights, (row, column), np.concatenate([machine.weights[:, 0] for machine in machines]))
+    _, first_seen = np.unique(row, return_index=True)
+    return points[first_seen], weights
+
+
+@cache
+def _last_of_equal_wins() -> bool:
+    """Which of equal maxima the installed scikit-learn answers: it used to be the last, later the first."""
+    from sklearn.dummy import DummyRegressor
+    from sklearn.multiclass import OneVsRestClassifier
+
+    tied = OneVsRestClassifier(DummyRegressor()).fit(np.zeros((3, 1)), [0, 1, 2])
+    return bool(tied.predict(np.zeros((1, 1)))[0] == 2)
