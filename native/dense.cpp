@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rounding.hpp"
 #include "row_block.hpp"
 #include "rules.hpp"
 
@@ -24,75 +25,17 @@ template <class T> struct Workspace {
     std::vector<double> sums;
 };
 
-// Bounds on the rounding of one row's float outputs (METHODS: dense evaluation), for the radius.
-class Rounding {
-  public:
-    Rounding(const Machine &m, const Packed<float> &packed, const RowBlock<float>::Row &row) : m_(m), packed_(packed) {
-        const double d = double(m.features);
-        const double tiny = std::sqrt(d) * 0x1p-126;  // what rounding below the normal range may add to a norm
-        const double x = row.norm + tiny, s = packed.largest_norm + tiny;
-        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
-        const double gamma = chain * unit / (1 - chain * unit);
-        const double scale = std::abs(row.scale);
-        size_ = scale * (x * s + packed.largest_offset) + std::abs(row.offset);
-        slack_ = scale * (gamma * x * s + d * 0x1p-149) + 8 * unit * size_;
-        usable_ = !row.far && std::abs(x) < 1e18 && s < 1e18 && size_ < 1e30;
-    }
-
-    // Bound on |v computed - v|.
-    float slack() const { return float(slack_ * 1.000001); }
-
-    // error_sum: sum of largest weight times the term's error size, as kernel_values gave it.
-    double radius(double error_sum, double bias) const {
-        const double u = unit, sum_gamma = weigh_roundings * u / (1 - weigh_roundings * u);
-        double per_term = 0, largest = 1;
-        switch (m_.kernel.kind) {
-            case KernelKind::rbf:
-                per_term = std::expm1(slack_ / log2e + 2 * exp2_error_units * u);
-                break;
-            case KernelKind::sigmoid:
-                per_term = slack_ / (2 * log2e) + 8 * u;
-                error_sum = packed_.total_weight;
-                break;
-            case KernelKind::linear:
-                per_term = slack_, largest = size_ + slack_;
-                error_sum = packed_.total_weight;
-                break;
-            case KernelKind::polynomial: {
-                const double p = m_.kernel.degree, power_gamma = 2 * p * u;
-                largest = size_ + slack_;
-                per_term = p * slack_ + power_gamma * largest;
-                // What an error size loses below the normal range.
-                error_sum += packed_.total_weight * 0x1p-120;
-                break;
-            }
-        }
-        const double top = std::pow(largest, m_.kernel.kind == KernelKind::polynomial ? m_.kernel.degree : 1);
-        const double absolute = packed_.total_weight * 0x1p-125 + double(m_.points_count) * 0x1p-125 * (1 + top);
-        const double relative = per_term + (sum_gamma + 0x1p-40) * largest;
-        const double radius = 1.001 * (error_sum * relative + absolute) + 0x1p-40 * std::abs(bias);
-        return usable_ ? radius : std::numeric_limits<double>::infinity();
-    }
-
-  private:
-    static constexpr double unit = 0x1p-24;
-    const Machine &m_;
-    const Packed<float> &packed_;
-    double size_, slack_;  // bounds on |v| and on its error
-    bool usable_;
-};
-
 // Only float carries a radius; double is what the promise is stated in.
-template <class T> float slack_of(const Machine &m, const Packed<T> &packed, const typename RowBlock<T>::Row &row) {
-    if constexpr (sizeof(T) == 4) return Rounding(m, packed, row).slack();
+template <class T> T slack_of(const Machine &m, const Packed<T> &packed, const RowTraits &row) {
+    if constexpr (sizeof(T) == 4) return Rounding<T>(m, packed, row).slack();
     return 0;
 }
 
 // The sums of error sizes become radii.
 template <class T>
-void set_radii(const Machine &m, const Packed<T> &packed, const typename RowBlock<T>::Row &row, double *radii) {
+void set_radii(const Machine &m, const Packed<T> &packed, const RowTraits &row, double *radii) {
     if constexpr (sizeof(T) == 4) {
-        const Rounding rounding(m, packed, row);
+        const Rounding<T> rounding(m, packed, row);
         for (ptrdiff_t o = 0; o < m.outputs; o++) radii[o] = rounding.radius(radii[o], m.bias[o]);
     }
 }
@@ -114,7 +57,7 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         std::fill(values + lanes, values + width, T(0));
         const auto &row = space.block.row(r);
-        const RowTerms<T> terms{T(row.scale), T(row.offset), polynomial ? T(slack_of(m, packed, row)) : T(0)};
+        const RowTerms<T> terms{T(row.scale), T(row.offset), polynomial ? slack_of(m, packed, row) : T(0)};
         T *errors = polynomial && screening ? space.errors.get() : nullptr;
         if (errors) std::fill(errors + lanes, errors + width, T(0));
         op.kernel_values(m.kernel.kind, m.kernel.degree, terms, packed.lane_offset.get() + from, values, errors, lanes);

@@ -11,14 +11,15 @@
 
 namespace dormie {
 
+struct RowTraits {
+    double norm;  // of the mapped row
+    ptrdiff_t nonzeros;
+    double scale, offset;  // of v: see packed.hpp
+    bool far;              // so far out that every rbf value is 0, and dot products would overflow
+};
+
 template <class T> class RowBlock {
   public:
-    struct Row {
-        double norm;         // of the mapped row
-        ptrdiff_t nonzeros;
-        double scale, offset;  // of v: see packed.hpp
-        bool far;            // so far out that every rbf value is 0, and dot products would overflow
-    };
 
     RowBlock(const Machine &machine, int capacity)
         : machine_(machine),
@@ -43,7 +44,7 @@ template <class T> class RowBlock {
     }
 
     int count() const { return count_; }
-    const Row &row(int r) const { return rows_[r]; }
+    const RowTraits &row(int r) const { return rows_[r]; }
 
     // Dot products of every row with every point of a panel, to out[row * panel_stride + lane].
     void products(const Packed<T> &packed, ptrdiff_t panel, T *out) const {
@@ -72,7 +73,7 @@ template <class T> class RowBlock {
         if (machine_.center)
             for (ptrdiff_t j = 0; j < d; j++) x[j] = (x[j] - machine_.center[j]) / machine_.scale[j];
         const double norm2 = squared_norm(x, d);
-        Row &row = rows_[r];
+        RowTraits &row = rows_[r];
         row.norm = std::sqrt(norm2);
         row.far = machine_.kernel.kind == KernelKind::rbf && !(norm2 < 1e280);
         set_row_terms(row, norm2);
@@ -85,7 +86,7 @@ template <class T> class RowBlock {
         row.nonzeros = nonzeros;
     }
 
-    void set_row_terms(Row &row, double norm2) const {
+    void set_row_terms(RowTraits &row, double norm2) const {
         const Kernel &k = machine_.kernel;
         row.scale = 1;
         row.offset = 0;
@@ -166,7 +167,7 @@ template <class T> class RowBlock {
     std::vector<double> wide_;
     Aligned<T> plain_, grouped_;
     size_t grouped_size_ = 0;
-    std::vector<Row> rows_;
+    std::vector<RowTraits> rows_;
     std::vector<int32_t> index_, bounds_;  // bounds_: chunks + 1 a row
     std::vector<T> value_;
 };

@@ -1,0 +1,89 @@
+// What rounding may have done to one row's kernel values and outputs: bounds from the row's and the points' norms.
+//
+// A dot product summed in chunks is off by at most gamma_n |x||s|, gamma_n = n u / (1 - n u), n the longest chain of
+// roundings, those of both inputs included; and v, which a kernel function is applied to, by a few units of its largest
+// possible size more. A kernel function then multiplies or adds what its derivative allows.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops.hpp"
+#include "packed.hpp"
+#include "row_block.hpp"
+
+namespace dormie {
+
+template <class T> class Rounding {
+  public:
+    Rounding(const Machine &m, const Packed<T> &packed, const RowTraits &row) : m_(m), packed_(packed) {
+        const double d = double(m.features);
+        const double tiny = std::sqrt(d) * least_normal;  // what rounding below the normal range may add to a norm
+        const double x = row.norm + tiny, s = packed.largest_norm + tiny;
+        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
+        const double gamma = chain * unit / (1 - chain * unit);
+        const double scale = std::abs(row.scale);
+        const double size = scale * (x * s + packed.largest_offset) + std::abs(row.offset);
+        slack_ = scale * (gamma * x * s + d * least_normal) + 8 * unit * size;
+        usable_ = !row.far && x < 1e18 && s < 1e18 && size < 1e30;
+        set_term_errors(size + slack_);
+    }
+
+    // Bound on the error of v.
+    T slack() const { return T(slack_ * 1.000001); }
+
+    // Bound on the error of any one kernel value.
+    double value_error() const {
+        double error = per_term_;
+        if (m_.kernel.kind == KernelKind::polynomial) error *= std::pow(largest_, m_.kernel.degree - 1);
+        return usable_ ? 1.001 * error + least_normal : std::numeric_limits<double>::infinity();
+    }
+
+    // Bound on the error of an output. error_sum: sum of largest weight times error size, as kernel_values gave it;
+    // where all sizes are 1 it is not summed but known.
+    double radius(double error_sum, double bias) const {
+        const KernelKind kind = m_.kernel.kind;
+        if (kind == KernelKind::sigmoid || kind == KernelKind::linear) error_sum = packed_.total_weight;
+        if (kind == KernelKind::polynomial) error_sum += packed_.total_weight * 64 * least_normal;
+        const double top = kind == KernelKind::polynomial ? std::pow(largest_, m_.kernel.degree) : largest_;
+        const double underflow =
+            2 * least_normal * (packed_.total_weight + double(m_.points_count) * (1 + top));
+        const double sum_gamma = weigh_roundings * unit / (1 - weigh_roundings * unit);
+        const double relative = per_term_ + (sum_gamma + panel_error) * largest_;
+        const double radius = 1.001 * (error_sum * relative + underflow) + panel_error * std::abs(bias);
+        return usable_ ? radius : std::numeric_limits<double>::infinity();
+    }
+
+  private:
+    // per_term_ bounds a value's error over its error size: the value itself (rbf), (|v| + slack)^(p-1) (polynomial),
+    // or 1. largest_ bounds a value over its error size.
+    void set_term_errors(double largest_v) {
+        largest_ = 1;
+        switch (m_.kernel.kind) {
+            case KernelKind::rbf:
+                per_term_ = std::expm1(slack_ / log2e + 2 * exp2_error_units * unit);
+                break;
+            case KernelKind::sigmoid:
+                per_term_ = slack_ / (2 * log2e) + 8 * unit;
+                break;
+            case KernelKind::linear:
+                per_term_ = slack_;
+                largest_ = largest_v;
+                break;
+            case KernelKind::polynomial:
+                largest_ = largest_v;
+                per_term_ = m_.kernel.degree * (slack_ + 2 * unit * largest_);
+                break;
+        }
+    }
+
+    static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+    static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
+    static constexpr double panel_error = 0x1p-40;  // adding panels in double: more than a million of them
+    const Machine &m_;
+    const Packed<T> &packed_;
+    double slack_, per_term_, largest_;
+    bool usable_;
+};
+
+}  // namespace dormie

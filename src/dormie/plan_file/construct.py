@@ -1,0 +1,81 @@
+"""A checked `Document` to a plan. Values that fit the protocol but not each other are refused here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from dormie.errors import PlanFileError
+from dormie.kernels import Kernel
+from dormie.machine import Affine, Machine
+from dormie.plan import Plan, Source
+from dormie.plan_file import npy
+from dormie.plan_file.document import Document
+from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form
+from dormie.rules import Rule
+from dormie.stages import STAGES
+from dormie.stages.base import Stage
+
+
+def construct(document: Document) -> Plan:
+    """The plan that an audited document describes."""
+    schema = document.schema
+    try:
+        machine = _machine(document)
+        stages = tuple(_stage(stage, machine, document) for stage in schema["stages"])
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise PlanFileError(f"the parts of the plan do not fit together: {error}") from error
+    guarantee = _build(schema["guarantee"], GUARANTEES)
+    return Plan(machine, stages, guarantee, Source(**schema["source"]), tuple(schema["rewrites"]))
+
+
+def _array(name: str, document: Document) -> npt.NDArray[Any]:
+    entry = document.schema["arrays"][name]
+    return npy.unpack(document.arrays[name], entry["dtype"], tuple(entry["shape"]))
+
+
+def _build(described: dict[str, Any], forms: dict[str, Form], **built: Any) -> Any:
+    """What the name stands for, with its parameters; those that are not plain numbers come built."""
+    parameters = {name: value for name, value in described.items() if name != "name"}
+    return forms[described["name"]].build(**(parameters | built))
+
+
+def _machine(document: Document) -> Machine:
+    described = document.schema["machine"]
+    names = described["feature_names"]
+    return Machine(
+        kernel=_kernel(described["kernel"]),
+        points=_array(described["points"], document),
+        weights=_array(described["weights"], document),
+        bias=_array(described["bias"], document),
+        rule=_rule(described["rule"], document),
+        input_map=_input_map(described["input_map"], document),
+        feature_names=None if names is None else tuple(names),
+    )
+
+
+def _kernel(described: dict[str, Any]) -> Kernel:
+    inner = {"kernel": _kernel(described["kernel"])} if "kernel" in described else {}
+    kernel: Kernel = _build(described, KERNELS, **inner)
+    return kernel
+
+
+def _rule(described: dict[str, Any], document: Document) -> Rule:
+    built = {}
+    if "classes" in described:
+        labels = _array(described["classes"]["array"], document)
+        built["classes"] = labels.astype(object) if described["classes"]["objects"] else labels
+    rule: Rule = _build(described, RULES, **built)
+    return rule
+
+
+def _input_map(described: dict[str, str] | None, document: Document) -> Affine | None:
+    if described is None:
+        return None
+    return Affine(_array(described["center"], document), _array(described["scale"], document))
+
+
+def _stage(described: dict[str, Any], machine: Machine, document: Document) -> Stage:
+    arrays = {name: _array(reference, document) for name, reference in described["arrays"].items()}
+    return STAGES[described["name"]].restore(machine, described["numbers"], arrays)

@@ -1,0 +1,125 @@
+"""A plan as a `Document`: every part by name, numbers as JSON, arrays as members."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.kernels import Custom, Kernel, Normalized
+from dormie.machine import Machine
+from dormie.plan import Plan
+from dormie.plan_file import npy
+from dormie.plan_file.document import PROTOCOL, Document, Raw
+from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form, name_of
+from dormie.rules import ClassRule, Rule
+from dormie.stages.base import Stage
+
+
+def describe(plan: Plan) -> Document:
+    """The plan in the terms of the protocol; ValueError where the protocol has no words for it."""
+    members = _Arrays()
+    schema = {
+        "protocol": PROTOCOL,
+        "dormie": importlib.metadata.version("dormie"),
+        "machine": _machine(plan.machine, members),
+        "stages": [_stage(stage, number, members) for number, stage in enumerate(plan.stages)],
+        "guarantee": _form(plan.guarantee, GUARANTEES),
+        "source": {
+            "description": str(plan.source.description),
+            "points": int(plan.source.points),
+            "versions": {str(name): str(version) for name, version in plan.source.versions.items()},
+        },
+        "rewrites": [str(name) for name in plan.rewrites],
+        "arrays": members.entries,
+    }
+    return Document(schema, dict(sorted(members.raw.items())))
+
+
+class _Arrays:
+    """Collects arrays as members, and what the schema says of each."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, Any]] = {}
+        self.raw: dict[str, Raw] = {}
+
+    def add(self, name: str, array: npt.NDArray[Any]) -> str:
+        """The name of the new member, by which the schema refers to it."""
+        member = f"{name}.npy"
+        dtype, raw = npy.pack(array)
+        checksum = hashlib.sha256(raw).hexdigest()
+        self.entries[member] = {"dtype": dtype, "shape": list(array.shape), "bytes": len(raw), "sha256": checksum}
+        self.raw[member] = raw
+        return member
+
+
+def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "kernel": _kernel(machine.kernel),
+        "rule": _rule(machine.rule, members),
+        "input_map": None,
+        "feature_names": None,
+    }
+    for name in ("points", "weights", "bias"):
+        described[name] = members.add(f"machine/{name}", getattr(machine, name))
+    if (affine := machine.input_map) is not None:
+        described["input_map"] = {
+            "center": members.add("machine/center", affine.center),
+            "scale": members.add("machine/scale", affine.scale),
+        }
+    if machine.feature_names is not None:
+        described["feature_names"] = [str(name) for name in machine.feature_names]
+    return described
+
+
+def _form(value: object, forms: dict[str, Form], **described: Any) -> dict[str, Any]:
+    """Name and parameters; those that are not plain numbers come described."""
+    name = name_of(value, forms)
+    if name is None:
+        raise ValueError(f"plan files have no word for {type(value).__name__}; they know {', '.join(forms)}")
+    kinds = forms[name].parameters
+    return {"name": name} | {p: described.get(p) or kind(getattr(value, p)) for p, kind in kinds.items()}
+
+
+def _kernel(kernel: Kernel) -> dict[str, Any]:
+    if isinstance(kernel, Custom):
+        raise ValueError(
+            "a machine with a Custom kernel cannot be saved: its kernel is a Python function, and plan files hold "
+            "nothing that runs. Save the model itself, and compile it again where it is needed"
+        )
+    if isinstance(kernel, Normalized):
+        return _form(kernel, KERNELS, kernel=_kernel(kernel.kernel))
+    return _form(kernel, KERNELS)
+
+
+def _rule(rule: Rule, members: _Arrays) -> dict[str, Any]:
+    if not isinstance(rule, ClassRule):
+        return _form(rule, RULES)
+    labels = _plain_labels(rule.classes)
+    classes = {"array": members.add("machine/classes", labels), "objects": rule.classes.dtype == object}
+    return _form(rule, RULES, classes=classes)
+
+
+def _plain_labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Class labels as text or numbers; text in an object array becomes plain text, unless that would change it."""
+    labels = classes
+    if classes.dtype == object and all(isinstance(label, str) for label in classes):
+        labels = classes.astype(np.str_)
+    if not npy.is_plain(labels.dtype.newbyteorder("<").str) or labels.tolist() != classes.tolist():
+        raise ValueError(
+            f"class labels {classes.tolist()[:5]} of type {classes.dtype} cannot be saved: train the model with "
+            "str or int labels"
+        )
+    return labels
+
+
+def _stage(stage: Stage, number: int, members: _Arrays) -> dict[str, Any]:
+    numbers, arrays = stage.state()
+    return {
+        "name": stage.name,
+        "numbers": {name: value.item() if isinstance(value, np.generic) else value for name, value in numbers.items()},
+        "arrays": {name: members.add(f"stages/{number}/{name}", array) for name, array in arrays.items()},
+    }

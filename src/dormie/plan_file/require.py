@@ -1,0 +1,51 @@
+"""What the audit says no with: types of JSON values, and what to show of a value that nobody vouches for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dormie.errors import PlanFileError
+
+Kinds = type | tuple[type, ...]
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number with a decimal point",
+    bool: "true or false",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def shown(value: Any) -> str:
+    """A value for a message: short, printable, and without descending into lists that may be very deep."""
+    if type(value) in (list, dict):
+        return _WORDS[type(value)]
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def require_fields(value: Any, where: str, expected: dict[str, Kinds]) -> None:
+    """An object with just these fields, each of its type."""
+    require_kind(value, where, dict)
+    missing, unknown = sorted(expected.keys() - value.keys()), sorted(value.keys() - expected.keys())
+    if missing:
+        raise PlanFileError(f"{where} lacks {', '.join(missing)}")
+    if unknown:
+        raise PlanFileError(f"{where} has a field {shown(unknown[0])}, which the protocol does not know")
+    for name, kinds in expected.items():
+        require_kind(value[name], f"{where}.{name}", kinds)
+
+
+def require_kind(value: Any, where: str, kinds: Kinds) -> None:
+    """A value of just this type (true is no whole number), finite and within 64 bits."""
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    if type(value) not in kinds:
+        raise PlanFileError(f"{where} must be {' or '.join(_WORDS[kind] for kind in kinds)}, found {shown(value)}")
+    if type(value) is float and not math.isfinite(value):
+        raise PlanFileError(f"{where} must be finite, found {value}")
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise PlanFileError(f"{where} is a whole number beyond 64 bits")

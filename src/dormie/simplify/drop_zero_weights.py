@@ -1,0 +1,30 @@
+"""Points whose weights are all zero go. Preserves every output, term by term."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dormie.kernels import Custom
+from dormie.machine import Machine
+from dormie.rules import Booleans
+
+
+def accepts(machine: Machine) -> bool:
+    used = _used(machine)
+    # A kernel function of the user's own may not know what to do with no points at all.
+    return not used.all() and not (isinstance(machine.kernel, Custom) and not used.any())
+
+
+def apply(machine: Machine) -> Machine:
+    used = _used(machine)
+    if hasattr(machine.points, "shape"):
+        points = machine.points[used]
+    else:
+        points = [point for point, keep in zip(machine.points, used, strict=True) if keep]
+    return replace(machine, points=points, weights=machine.weights[used])
+
+
+def _used(machine: Machine) -> Booleans:
+    return np.asarray(machine.weights.any(axis=1))

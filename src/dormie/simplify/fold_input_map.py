@@ -1,0 +1,48 @@
+"""The input map of a linear machine goes into its points and bias: s . (x - c)/a = (s/a) . x - (s/a) . c.
+
+Preserves every output to about 16 times the rounding error of the machine as it was, for rows of mapped size about
+one. Subtracting the centre first is what keeps that error small: the folded form adds two numbers of the size of
+w . c/a that cancel. So the map stays where that would cost more than those four bits, that is, where for any output
+sum_j |w_j c_j/a_j| exceeds 16 times |b| + sum_j |w_j|; and where a quotient would overflow or underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dormie.kernels import Linear
+from dormie.machine import Floats, Machine
+
+_MOST_CANCELLATION = 16.0
+
+
+def accepts(machine: Machine) -> bool:
+    if not isinstance(machine.kernel, Linear) or machine.input_map is None:
+        return False
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        points = machine.points / machine.input_map.scale
+        return _normal_numbers(machine.points, points) and _harmless(machine, points * machine.input_map.center)
+
+
+def apply(machine: Machine) -> Machine:
+    assert machine.input_map is not None  # as accepts() has found
+    points = machine.points / machine.input_map.scale
+    shifts = np.array([math.fsum(terms) for terms in points * machine.input_map.center])
+    bias = [math.fsum([b, *-(column * shifts)]) for b, column in zip(machine.bias, machine.weights.T, strict=True)]
+    return replace(machine, points=points, bias=np.array(bias), input_map=None)
+
+
+def _normal_numbers(points: Floats, quotients: Floats) -> bool:
+    """Whether every quotient of a coordinate other than 0 is finite and has all its bits."""
+    sizes = np.abs(quotients[points != 0])
+    return bool(((sizes >= np.finfo(np.float64).tiny) & np.isfinite(sizes)).all())
+
+
+def _harmless(machine: Machine, shifts: Floats) -> bool:
+    weights = np.abs(machine.weights.T)
+    cancelling = weights @ np.abs(shifts).sum(axis=1)
+    wanted = np.abs(machine.bias) + weights @ np.abs(machine.points).sum(axis=1)
+    return bool((np.isfinite(cancelling + wanted) & (cancelling <= _MOST_CANCELLATION * wanted)).all())

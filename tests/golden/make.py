@@ -1,0 +1,71 @@
+"""Writes the golden file of the present protocol, and beside it, as JSON, all that loading it must give.
+
+By hand, once a protocol: `python -m tests.golden.make`. Golden files of released protocols are never written again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dormie import reference
+from dormie.kernels import RBF
+from dormie.machine import Affine, Machine
+from dormie.plan import Exact, Plan, Source
+from dormie.plan_file import save
+from dormie.plan_file.document import PROTOCOL
+from dormie.rules import OneVsOneVote
+from dormie.stages.dense import Dense
+
+HERE = Path(__file__).parent
+ROWS = np.array([[4.9, 3.0], [6.1, 2.5], [7.2, 3.0], [5.8, 3.9]])
+
+
+def golden_plan() -> Plan:
+    machine = Machine(
+        kernel=RBF(gamma=0.7),
+        points=np.array([[-1.1, 0.3], [0.2, -0.4], [0.9, 0.1], [1.7, 1 / 3], [-0.0, 1e-300]]),
+        weights=np.array([[1.0, 0.25, 0.0], [-1.0, 0.0, 0.5], [0.0, -0.75, 1.0], [0.1, -0.2, -1.5], [0.0, 0.7, 1e-9]]),
+        bias=np.array([0.05, -0.125, 1e-17]),
+        rule=OneVsOneVote(np.array(["setosa", "versicolor", "virgínica"]), break_ties=False, shape="ovr"),
+        input_map=Affine(np.array([5.8, 3.1]), np.array([0.8, -0.4])),
+        feature_names=("sepal length (cm)", "größe"),
+    )
+    source = Source("SVC(gamma=0.7) in a Pipeline", 6, {"scikit-learn": "1.5.0"})
+    return Plan(machine, (Dense(machine),), Exact(), source, ("merge_duplicates",))
+
+
+def expectations(plan: Plan) -> dict[str, Any]:
+    """Every field of the plan in plain JSON, and its outputs and labels on fixed rows."""
+    machine, rule = plan.machine, plan.machine.rule
+    assert isinstance(rule, OneVsOneVote)
+    assert machine.input_map is not None
+    outputs = reference.outputs(machine, ROWS)
+    return {
+        "kernel": repr(machine.kernel),
+        "points": machine.points.tolist(),
+        "weights": machine.weights.tolist(),
+        "bias": machine.bias.tolist(),
+        "classes": rule.classes.tolist(),
+        "rule": [type(rule).__name__, rule.break_ties, rule.shape],
+        "center": machine.input_map.center.tolist(),
+        "scale": machine.input_map.scale.tolist(),
+        "feature_names": machine.feature_names,
+        "stages": [stage.name for stage in plan.stages],
+        "guarantee": repr(plan.guarantee),
+        "source": [plan.source.description, plan.source.points, plan.source.versions],
+        "rewrites": plan.rewrites,
+        "rows": ROWS.tolist(),
+        "outputs": outputs.tolist(),
+        "labels": rule.labels(rule.answer(outputs)).tolist(),
+    }
+
+
+if __name__ == "__main__":
+    plan = golden_plan()
+    save(plan, HERE / f"protocol-{PROTOCOL}.dormie")
+    text = json.dumps(expectations(plan), indent=1) + "\n"
+    (HERE / f"protocol-{PROTOCOL}.json").write_text(text, encoding="ascii")

@@ -1,0 +1,60 @@
+"""Files of every protocol that was ever released still load, and give what they gave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dormie import reference
+from dormie.plan_file import archive, load, save
+from dormie.plan_file.document import PROTOCOL
+from dormie.plan_file.parse import parse
+from dormie.rules import OneVsOneVote
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+
+@pytest.fixture(params=range(1, PROTOCOL + 1))
+def name(request: pytest.FixtureRequest) -> str:
+    return f"protocol-{request.param}"
+
+
+def test_every_field_is_as_it_was(name: str) -> None:
+    plan, expected = load(GOLDEN / f"{name}.dormie"), json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
+    machine, rule, source = plan.machine, plan.machine.rule, plan.source
+    assert repr(machine.kernel) == expected["kernel"]
+    for array in ("points", "weights", "bias"):
+        assert getattr(machine, array).tolist() == expected[array]
+    assert np.signbit(machine.points[4, 0])
+    assert isinstance(rule, OneVsOneVote)
+    assert [type(rule).__name__, rule.break_ties, rule.shape] == expected["rule"]
+    assert rule.classes.tolist() == expected["classes"]
+    assert rule.classes.dtype.kind == "U"
+    assert machine.input_map is not None
+    assert machine.input_map.center.tolist() == expected["center"]
+    assert machine.input_map.scale.tolist() == expected["scale"]
+    assert machine.feature_names == tuple(expected["feature_names"])
+    assert [stage.name for stage in plan.stages] == expected["stages"]
+    assert repr(plan.guarantee) == expected["guarantee"]
+    assert [source.description, source.points, source.versions] == expected["source"]
+    assert plan.rewrites == tuple(expected["rewrites"])
+
+
+def test_outputs_and_labels_are_as_they_were(name: str) -> None:
+    machine = load(GOLDEN / f"{name}.dormie").machine
+    expected = json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
+    outputs = reference.outputs(machine, np.array(expected["rows"]))
+    np.testing.assert_allclose(outputs, expected["outputs"], rtol=1e-13, atol=1e-14)
+    assert machine.rule.labels(machine.rule.answer(outputs)).tolist() == expected["labels"]
+    assert len(set(expected["labels"])) == 3
+
+
+def test_the_bytes_of_this_protocol_have_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    golden = GOLDEN / f"protocol-{PROTOCOL}.dormie"
+    version = parse(archive.read(golden)).schema["dormie"]
+    monkeypatch.setattr("importlib.metadata.version", lambda _: version)
+    save(load(golden), tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == golden.read_bytes()

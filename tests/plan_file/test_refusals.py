@@ -1,0 +1,253 @@
+"""Documents made on purpose: each keeps to the protocol but for one thing, and is refused for that."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dormie.errors import PlanFileError
+from dormie.plan import Plan
+from dormie.plan_file import archive, load, npy
+from dormie.plan_file.describe import describe
+from dormie.plan_file.document import SCHEMA, Document
+from dormie.plan_file.parse import unparse
+
+from .plans import assert_same_plan, crafted, plan_of, written
+
+
+def _assert_refused(folder: Path, data: bytes, message: str) -> None:
+    with pytest.raises(PlanFileError, match=message):
+        load(written(folder, data))
+
+
+def _set(*path: str | int, to: Any) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        place: Any = document.schema
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = to
+
+    return change
+
+
+def _delete(*path: str) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        place: Any = document.schema
+        for key in path[:-1]:
+            place = place[key]
+        del place[path[-1]]
+
+    return change
+
+
+def _replace_array(name: str, array: np.ndarray[Any, Any]) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        dtype, raw = npy.pack(array)
+        document.arrays[name] = raw
+        document.schema["arrays"][name] = {
+            "dtype": dtype,
+            "shape": list(array.shape),
+            "bytes": len(raw),
+            "sha256": "",
+        }
+
+    return change
+
+
+def _replace_payload(name: str, payload: bytes) -> Callable[[Document], None]:
+    """Other bytes behind the header of an array."""
+
+    def change(document: Document) -> None:
+        raw = bytes(document.arrays[name])
+        document.arrays[name] = raw[: len(raw) - len(payload)] + payload
+
+    return change
+
+
+def test_a_document_left_alone_is_accepted(tmp_path: Path) -> None:
+    assert_same_plan(plan_of(names=("a", "b")), load(written(tmp_path, crafted(lambda _: None))))
+
+
+POINTS, CLASSES = "machine/points.npy", "machine/classes.npy"
+CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
+    "newer protocol": (_set("protocol", to=2), "protocol 2 by dormie .* upgrade to dormie"),
+    "older protocol": (_set("protocol", to=0), "protocol 0 by dormie .* use dormie"),
+    "protocol as text": (_set("protocol", to="1"), "does not say which protocol"),
+    "protocol as truth": (_set("protocol", to=True), "does not say which protocol"),
+    "no version": (_delete("dormie"), "does not say which protocol"),
+    "field missing": (_delete("rewrites"), "schema.json lacks rewrites"),
+    "field unknown": (_set("extra", to=1), "field 'extra'"),
+    "machine no object": (_set("machine", to=[]), "machine must be an object"),
+    "kernel unknown": (_set("machine", "kernel", to={"name": "laplace", "gamma": 1.0}), "'laplace'.*upgrade if"),
+    "kernel nameless": (_set("machine", "kernel", to={}), "machine.kernel is None"),
+    "kernel named by a list": (_set("machine", "kernel", "name", to=["rbf"]), "machine.kernel is a list"),
+    "gamma text": (_set("machine", "kernel", "gamma", to="1"), "gamma must be a number with a decimal point"),
+    "gamma whole": (_set("machine", "kernel", "gamma", to=1), "gamma must be a number with a decimal point"),
+    "gamma negative": (_set("machine", "kernel", "gamma", to=-1.0), "gamma must be positive"),
+    "parameter unknown": (_set("machine", "kernel", "degree", to=2), "field 'degree'"),
+    "kernel nested twice": (
+        _set(
+            "machine",
+            "kernel",
+            to={"name": "normalized", "kernel": {"name": "normalized", "kernel": {"name": "linear"}}},
+        ),
+        "machine.kernel.kernel is 'normalized'",
+    ),
+    "inner kernel unfit": (
+        _set(
+            "machine",
+            "kernel",
+            to={"name": "normalized", "kernel": {"name": "sigmoid", "gamma": 1.0, "coef0": 0.0}},
+        ),
+        "do not fit together: Normalized needs",
+    ),
+    "rule unknown": (_set("machine", "rule", "name", to="median"), "machine.rule is 'median'"),
+    "rule does not fit": (_set("machine", "rule", to={"name": "value", "tolerance": 0.0, "flat": True}), "just once"),
+    "rule parameter": (_set("machine", "rule", "break_ties", to=0), "break_ties must be true or false"),
+    "rule shape": (_set("machine", "rule", "shape", to="circle"), "shape must be 'ovr' or 'ovo'"),
+    "classes elsewhere": (_set("machine", "rule", "classes", "array", to="x"), "array 'x', which is not there"),
+    "objects of numbers": (
+        lambda document: (
+            _replace_array(CLASSES, np.arange(3))(document),
+            _set("machine", "rule", "classes", "objects", to=True)(document),
+        )[0],
+        "only text is held as objects",
+    ),
+    "classes too few": (_replace_array(CLASSES, np.arange(2)), "do not fit together: OneVsOneVote of 2"),
+    "array elsewhere": (_set("machine", "points", to="/etc/passwd"), "'/etc/passwd', which is not there"),
+    "one array twice": (_set("machine", "input_map", "center", to="machine/scale.npy"), "just once"),
+    "array unused": (_set("machine", "input_map", to=None), "just once"),
+    "names too few": (_set("machine", "feature_names", to=["a"]), "1 feature names for 2 features"),
+    "names no text": (_set("machine", "feature_names", to=["a", 1]), r"feature_names\[1\] must be text"),
+    "no stages": (_set("stages", to=[]), "stages is empty"),
+    "stage unknown": (_set("stages", 0, "name", to="os.system"), r"stages\[0\] is 'os.system'"),
+    "stage no object": (_set("stages", 0, to="dense"), r"stages\[0\] must be an object"),
+    "stage number a list": (_set("stages", 0, "numbers", "size", to=[1]), "numbers.*found a list"),
+    "stage array missing": (_delete("stages", 0, "arrays", "T"), "just once"),  # type: ignore[arg-type]
+    "stage does not fit": (_replace_array("stages/0/T.npy", np.zeros((2, 5))), "T must fit the machine"),
+    "stage array flat": (_replace_array("stages/0/T.npy", np.zeros(6)), "do not fit together"),
+    "guarantee unknown": (_set("guarantee", "name", to="always right"), "guarantee is 'always right'"),
+    "source": (_set("source", "versions", to={"numpy": 2}), "versions.*must be text"),
+    "rewrites": (_set("rewrites", to=[None]), r"rewrites\[0\] must be text"),
+    "integer too large": (_set("source", "points", to=10**19), "beyond 64 bits"),
+    "array listed, not there": (
+        _set("arrays", "x.npy", to={"dtype": "<f8", "shape": [], "bytes": 8, "sha256": ""}),
+        "'x.npy' is in the schema but not in the file",
+    ),
+    "array there, not listed": (
+        lambda document: document.arrays.update({"x.npy": b""}),
+        "'x.npy' is in the file but not in the schema",
+    ),
+    "dtype object": (_set("arrays", POINTS, "dtype", to="|O"), r"type '\|O', which plan files do not hold"),
+    "dtype structure": (_set("arrays", POINTS, "dtype", to="<f8,<f8"), "which plan files do not hold"),
+    "dtype big-endian": (_set("arrays", POINTS, "dtype", to=">f8"), "which plan files do not hold"),
+    "dtype no text": (_set("arrays", POINTS, "dtype", to=8), "dtype must be text"),
+    "shape negative": (_set("arrays", POINTS, "shape", to=[-4, -2]), "whole numbers from 0 on"),
+    "shape of truths": (_set("arrays", POINTS, "shape", to=[True, 8]), "whole numbers from 0 on"),
+    "shape deep": (_set("arrays", POINTS, "shape", to=[[4], 2]), "whole numbers from 0 on"),
+    "shape of many dimensions": (_set("arrays", POINTS, "shape", to=[1] * 99), "at most 8 whole numbers"),
+    "shape huge": (_set("arrays", POINTS, "shape", to=[2**62, 2**62]), "larger than a plan file"),
+    "shape huge but empty": (_set("arrays", POINTS, "shape", to=[0, 2**40]), "larger than a plan file"),
+    "shape too large": (_set("arrays", POINTS, "shape", to=[4, 3]), r"shape \(4, 3\) takes"),
+    "shape exchanged": (_set("arrays", POINTS, "shape", to=[2, 4]), "does not start with the header"),
+    "size wrong": (_set("arrays", POINTS, "bytes", to=1), "should have 1"),
+    "points too few": (_replace_array(POINTS, np.zeros((3, 2))), r"weights.npy must be <f8 of shape \(3, 3\)"),
+    "points of one dimension": (_replace_array(POINTS, np.zeros(4)), "must have 2 dimensions"),
+    "points of float32": (_replace_array(POINTS, np.zeros((4, 2), np.float32)), "must be <f8 of shape"),
+    "scale zero": (_replace_array("machine/scale.npy", np.zeros(2)), "scale of feature 0 is 0"),
+    "NaN": (_replace_array(POINTS, np.full((4, 2), np.nan)), "points.npy has values that are not finite"),
+    "infinity in a stage": (_replace_array("stages/0/T.npy", np.full((3, 2), -np.inf)), "not finite"),
+    "no character": (_replace_payload(CLASSES, b"\xff\xff\xff\xff"), "classes.npy has values that are not text"),
+    "no boolean": (_replace_payload("stages/0/kept.npy", b"\2"), "neither true nor false"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_document_off_the_protocol_is_refused(
+    change: Callable[[Document], None], message: str, tmp_path: Path
+) -> None:
+    _assert_refused(tmp_path, crafted(change), message)
+
+
+def test_an_array_with_another_checksum_is_refused(tmp_path: Path) -> None:
+    document = describe(plan_of())
+    document.arrays[POINTS] = bytes(document.arrays[POINTS])[:-1] + b"\1"
+    data = b"".join(archive.encode(unparse(document)))
+    _assert_refused(tmp_path, data, r"points\.npy is damaged: its checksum")
+
+
+def _with_schema(text: str | bytes) -> bytes:
+    raw = text.encode() if isinstance(text, str) else text
+    return b"".join(archive.encode({SCHEMA: raw}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "cannot be read"),
+        ("[1]", "must hold an object"),
+        ("{", "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
+        ('{"protocol": 1, "protocol": 1}', "comes twice"),
+        ('{"a": {"b": 1, "b": 2}}', "comes twice"),
+        ('{"protocol": NaN}', "not finite: NaN"),
+        ('{"protocol": -Infinity}', "not finite: -Infinity"),
+        ('{"protocol": 1e999, "dormie": "1"}', "which protocol"),
+        ('{"protocol": ' + "9" * 100_000 + "}", "whole number of 100000 digits"),
+        ('{"protocol": ' + "[" * 100_000 + "]" * 100_000 + "}", "cannot be read"),
+        ('{"a": ' * 100_000 + "1" + "}" * 100_000, "cannot be read"),
+        ('{"a": "' + "x" * (9 << 20) + '"}', "at most 8,388,608 are read"),
+    ],
+    ids=range(13),
+)
+def test_a_schema_that_is_not_plain_json_is_refused(text: str | bytes, message: str, tmp_path: Path) -> None:
+    _assert_refused(tmp_path, _with_schema(text), message)
+
+
+@pytest.mark.parametrize("depth", range(100, 1000, 50))
+@pytest.mark.parametrize("place", [("machine",), ("machine", "kernel", "gamma"), ("arrays", POINTS, "shape", 0)])
+def test_deep_nesting_anywhere_is_refused(place: tuple[str | int, ...], depth: int, tmp_path: Path) -> None:
+    deep: Any = []
+    for _ in range(depth):
+        deep = [deep]
+    try:
+        data = crafted(_set(*place, to=deep))
+    except RecursionError:
+        pytest.skip("too deep to be written here")
+    _assert_refused(tmp_path, data, "must be|cannot be read")
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-(10**25), 10**25) | st.floats() | st.text(max_size=8)
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner))
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Every spot in a JSON value: what holds it, and its key there."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    return [place for key in keys for place in [(value, key), *_places(value[key])]]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_stands_in_the_schema_nothing_but_a_plan_or_a_refusal_comes_of_it(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    def change(document: Document) -> None:
+        places = _places(document.schema)
+        holder, key = places[data.draw(st.integers(0, len(places) - 1))]
+        other, other_key = places[data.draw(st.integers(0, len(places) - 1))]
+        holder[key] = data.draw(JSON | st.just(other[other_key]))
+
+    try:
+        raw = crafted(change)
+    except (ValueError, AttributeError, RecursionError):  # NaN, or no longer to be written as JSON
+        return
+    with contextlib.suppress(PlanFileError):
+        assert isinstance(load(written(tmp_path, raw)), Plan)
