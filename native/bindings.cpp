@@ -1,6 +1,7 @@
 // The only file that knows Python: arrays in, arrays out, errors named, the GIL let go while tiles are at work.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +12,7 @@
 
 #include "dense.hpp"
 #include "dispatch.hpp"
+#include "geometry.hpp"
 #include "ops.hpp"
 
 namespace nb = nanobind;
@@ -83,45 +85,30 @@ bool ctrl_c() {
 // A multiply-add takes about 20 ps: below this many for each thread, starting another costs more than it saves.
 constexpr double work_per_thread = 2e6;
 
-class BoundDense {
+// A machine whose arrays are kept alive.
+class Kept {
   public:
-    BoundDense(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, nb::object center,
-               nb::object scale)
+    Kept(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, nb::object center,
+         nb::object scale)
         : points_(points), weights_(weights), bias_(bias), center_(std::move(center)), scale_(std::move(scale)) {
         if (weights.shape(0) != points.shape(0) || bias.shape(0) != weights.shape(1))
             throw nb::value_error("points, weights and bias do not fit together");
-        dense_ = std::make_unique<Dense>(Machine{
+        machine = {
             {KernelKind(nb::cast<int>(kernel["kind"])), nb::cast<double>(kernel["gamma"]),
              nb::cast<double>(kernel["coef0"]), nb::cast<int>(kernel["degree"]), nb::cast<bool>(kernel["normalized"])},
             {RuleKind(nb::cast<int>(rule["kind"])), nb::cast<int>(rule["classes"]), nb::cast<bool>(rule["zero"]),
              nb::cast<bool>(rule["break_ties"]), nb::cast<bool>(rule["last_of_equal"])},
-            ptrdiff_t(points.shape(0)), ptrdiff_t(points.shape(1)), ptrdiff_t(weights.shape(1)), points.data(),
-            weights.data(), bias.data(), map_data(center_), map_data(scale_)});
+            ptrdiff_t(points.shape(0)),
+            ptrdiff_t(points.shape(1)),
+            ptrdiff_t(weights.shape(1)),
+            points.data(),
+            weights.data(),
+            bias.data(),
+            map_data(center_),
+            map_data(scale_)};
     }
 
-    auto outputs(const Rows &rows, int threads) const {
-        double *out;
-        auto array = new_array(out, rows.n, dense_->machine().outputs);
-        work(rows, threads, [&](Team &team) { dense_->outputs(rows, team, out); });
-        return array;
-    }
-
-    auto interval(const Rows &rows, int threads) const {
-        double *middle, *radius;
-        auto middles = new_array(middle, rows.n, dense_->machine().outputs);
-        auto radii = new_array(radius, rows.n, dense_->machine().outputs);
-        work(rows, threads, [&](Team &team) { dense_->interval(rows, team, middle, radius); });
-        return nb::make_tuple(middles, radii);
-    }
-
-    auto decide(const Rows &rows, int threads) const {
-        int32_t *answer;
-        bool *refined;
-        auto answers = new_array(answer, rows.n);
-        auto refinements = new_array(refined, rows.n);
-        work(rows, threads, [&](Team &team) { dense_->decide(rows, team, answer, refined); });
-        return nb::make_tuple(answers, refinements);
-    }
+    Machine machine;
 
   private:
     const double *map_data(const nb::object &part) const {
@@ -131,37 +118,151 @@ class BoundDense {
         return values.data();
     }
 
-    template <class Work> void work(const Rows &rows, int threads, const Work &work) const {
-        if (rows.d != dense_->machine().features) throw nb::value_error("wrong number of columns");
-        const double useful = dense_->work(rows.n) / work_per_thread;
-        Team team(useful < 2 ? 1 : int(std::min<double>(threads, useful)), ctrl_c);
-        try {
-            nb::gil_scoped_release released;
-            work(team);
-        } catch (const Interrupted &) {
-            throw nb::python_error();
-        } catch (const NotFinite &) {
-            raise_not_finite(rows);
-        }
-    }
-
     const Matrix points_, weights_;
     const Vector bias_;
     const nb::object center_, scale_;
-    std::unique_ptr<Dense> dense_;
 };
 
-// Every method takes dense rows or the parts of a CSR matrix.
-template <class Class, class Method> void bind_rows(Class &cls, const char *name, Method method) {
-    cls.def(
-        name, [method](const BoundDense &self, const AnyMatrix &rows, int threads) { return (self.*method)(*strided(rows), threads); },
-        "rows"_a, "threads"_a);
-    cls.def(
-        name,
-        [method](const BoundDense &self, const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
-                 ptrdiff_t columns,
-                 int threads) { return (self.*method)(*csr(data, indices, indptr, columns), threads); },
-        "data"_a, "indices"_a, "indptr"_a, "columns"_a, "threads"_a);
+// Runs work(team) without the GIL, with as many threads as the multiply-adds are worth.
+template <class Work>
+void run_on(const Machine &machine, const Rows &rows, int threads, double multiply_adds, const Work &work) {
+    if (rows.d != machine.features) throw nb::value_error("wrong number of columns");
+    const double useful = multiply_adds / work_per_thread;
+    Team team(useful < 2 ? 1 : int(std::min<double>(threads, useful)), ctrl_c);
+    try {
+        nb::gil_scoped_release released;
+        work(team);
+    } catch (const Interrupted &) {
+        throw nb::python_error();
+    } catch (const NotFinite &) {
+        raise_not_finite(rows);
+    }
+}
+
+class BoundDense {
+  public:
+    explicit BoundDense(std::shared_ptr<Kept> kept) : kept_(std::move(kept)), dense_(kept_->machine) {}
+
+    auto outputs(const Rows &rows, int threads) const {
+        double *out;
+        auto array = new_array(out, rows.n, kept_->machine.outputs);
+        run(rows, threads, [&](Team &team) { dense_.outputs(rows, team, out); });
+        return array;
+    }
+
+    auto interval(const Rows &rows, int threads) const {
+        double *middle, *radius;
+        auto middles = new_array(middle, rows.n, kept_->machine.outputs);
+        auto radii = new_array(radius, rows.n, kept_->machine.outputs);
+        run(rows, threads, [&](Team &team) { dense_.interval(rows, team, middle, radius); });
+        return nb::make_tuple(middles, radii);
+    }
+
+    auto decide(const Rows &rows, int threads) const {
+        int32_t *answer;
+        bool *refined;
+        auto answers = new_array(answer, rows.n);
+        auto refinements = new_array(refined, rows.n);
+        run(rows, threads, [&](Team &team) { dense_.decide(rows, team, answer, refined); });
+        return nb::make_tuple(answers, refinements);
+    }
+
+  private:
+    template <class Work> void run(const Rows &rows, int threads, const Work &work) const {
+        run_on(kept_->machine, rows, threads, dense_.work(rows.n), work);
+    }
+
+    const std::shared_ptr<Kept> kept_;
+    const Dense dense_;
+};
+
+class BoundGeometry {
+  public:
+    BoundGeometry(std::shared_ptr<Kept> kept, Matrix points, Matrix factor, Matrix coordinates, Vector norms, Matrix rho,
+                  Matrix coordinate_norms, Matrix weight_norms, Matrix misfit, Vector factor_error, Vector factor_norm)
+        : kept_(std::move(kept)),
+          matrices_{points, factor, coordinates, rho, coordinate_norms, weight_norms, misfit},
+          vectors_{norms, factor_error, factor_norm},
+          geometry_(kept_->machine,
+                    {ptrdiff_t(points.shape(0)), points.data(), factor.data(), coordinates.data(), norms.data(),
+                     rho.data(), coordinate_norms.data(), weight_norms.data(), misfit.data(), factor_error.data(),
+                     factor_norm.data()}) {
+        const size_t k = points.shape(0), c = size_t(kept_->machine.outputs);
+        bool fits = ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
+        for (const Matrix *m : {&coordinates, &rho, &coordinate_norms, &weight_norms, &misfit})
+            fits = fits && m->shape(0) == k && m->shape(1) == c;
+        for (const Vector &v : vectors_) fits = fits && v.shape(0) == k;
+        if (!fits || k == 0) throw nb::value_error("the landmarks' arrays do not fit together");
+    }
+
+    auto decide(const Rows &rows, ptrdiff_t budget, int threads) const {
+        int32_t *answer, *step;
+        auto answers = new_array(answer, rows.n);
+        auto steps = new_array(step, rows.n);
+        budget = check(budget);
+        run_on(kept_->machine, rows, threads, geometry_.work(rows.n, budget),
+               [&](Team &team) { geometry_.decide(rows, budget, team, answer, step); });
+        return nb::make_tuple(answers, steps);
+    }
+
+    auto interval(const Rows &rows, ptrdiff_t budget, int threads) const {
+        double *middle, *radius;
+        auto middles = new_array(middle, rows.n, kept_->machine.outputs);
+        auto radii = new_array(radius, rows.n, kept_->machine.outputs);
+        budget = check(budget);
+        run_on(kept_->machine, rows, threads, geometry_.work(rows.n, budget),
+               [&](Team &team) { geometry_.interval(rows, budget, team, middle, radius); });
+        return nb::make_tuple(middles, radii);
+    }
+
+    const Geometry &geometry() const { return geometry_; }
+
+  private:
+    ptrdiff_t check(ptrdiff_t budget) const {
+        if (budget < 1) throw nb::value_error("the budget must be at least 1");
+        return std::min(budget, geometry_.landmarks());
+    }
+
+    const std::shared_ptr<Kept> kept_;
+    const std::vector<Matrix> matrices_;
+    const std::vector<Vector> vectors_;
+    const Geometry geometry_;
+};
+
+class BoundWalk {
+  public:
+    BoundWalk(std::shared_ptr<BoundGeometry> bound, const Vector &row) : bound_(std::move(bound)) {
+        const Machine &machine = bound_->geometry().machine();
+        const StridedRows<double> rows(row.data(), 1, ptrdiff_t(row.shape(0)), 0, 1);
+        run_on(machine, rows, 1, 0, [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
+    }
+
+    auto next() {
+        const ptrdiff_t c = bound_->geometry().machine().outputs;
+        std::vector<double> middle(tile_width<double> * c), radius(tile_width<double> * c);
+        const int steps = walk_->next(middle.data(), radius.data());
+        double *m, *r;
+        auto middles = new_array(m, steps, c);
+        auto radii = new_array(r, steps, c);
+        std::copy_n(middle.data(), steps * c, m);
+        std::copy_n(radius.data(), steps * c, r);
+        return nb::make_tuple(middles, radii);
+    }
+
+  private:
+    const std::shared_ptr<BoundGeometry> bound_;
+    std::unique_ptr<Geometry::Walk> walk_;
+};
+
+// Every method takes dense rows or the parts of a CSR matrix, and then its own arguments.
+template <class Bound, class Result, class... Args>
+void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)(const Rows &, Args...) const) {
+    cls.def(name, [method](const Bound &self, const AnyMatrix &rows, Args... args) {
+        return (self.*method)(*strided(rows), args...);
+    });
+    cls.def(name, [method](const Bound &self, const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
+                           ptrdiff_t columns,
+                           Args... args) { return (self.*method)(*csr(data, indices, indptr, columns), args...); });
 }
 
 template <class T> auto exp2_array(nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> x) {
@@ -194,12 +295,21 @@ nb::dict native_info() {
 NB_MODULE(_native, m) {
     using namespace dormie;
     m.doc() = "Native core of dormie; see reference.py for what each routine computes.";
-    auto dense = nb::class_<BoundDense>(m, "Dense")
-                     .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, nb::object, nb::object>(),
-                          "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none());
+    nb::class_<Kept>(m, "Machine")
+        .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, nb::object, nb::object>(), "kernel"_a,
+             "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none());
+    auto dense = nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>());
     bind_rows(dense, "outputs", &BoundDense::outputs);
     bind_rows(dense, "interval", &BoundDense::interval);
     bind_rows(dense, "decide", &BoundDense::decide);
+    auto geometry = nb::class_<BoundGeometry>(m, "Geometry")
+                        .def(nb::init<std::shared_ptr<Kept>, Matrix, Matrix, Matrix, Vector, Matrix, Matrix, Matrix,
+                                      Matrix, Vector, Vector>());
+    bind_rows(geometry, "decide", &BoundGeometry::decide);
+    bind_rows(geometry, "interval", &BoundGeometry::interval);
+    nb::class_<BoundWalk>(m, "Walk")
+        .def(nb::init<std::shared_ptr<BoundGeometry>, const Vector &>())
+        .def("next", &BoundWalk::next);
     m.def("exp2", &exp2_array<float>, "x"_a.noconvert());
     m.def("exp2", &exp2_array<double>, "x"_a.noconvert());
     m.def("peak_rate", &peak_rate);

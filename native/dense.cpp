@@ -52,7 +52,7 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
     const auto &weights = packed.panel_weights[panel];
     const ptrdiff_t from = panel * panel_width<T>;
     const int32_t first = 0;
-    space.block.products(packed, panel, space.values.get());
+    space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
     for (int r = 0; r < space.block.count(); r++) {
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         std::fill(values + lanes, values + width, T(0));

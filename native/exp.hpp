@@ -37,11 +37,12 @@ template <class T> inline void split_exp2(Vec<T> y, Vec<T> &power, Vec<T> &exces
     power = (Vec<T>)exponent;
 }
 
+// NaN, the difference of two infinite norms, gives 0: such points are far apart.
 template <class T> inline Vec<T> exp2_nonpositive(Vec<T> y) {
+    const Bits<T> in_range = (Bits<T>)(y >= dormie::exp2_least<T>);
     y = y < T(0) ? y : all<T>(0);
     Vec<T> power, excess;
     split_exp2<T>(y, power, excess);
-    const Bits<T> in_range = (Bits<T>)(y >= dormie::exp2_least<T>);
     return (Vec<T>)((Bits<T>)(power * excess + power) & in_range);
 }
 

@@ -61,6 +61,15 @@ template <class T> struct Ops {
     // sums[which[o]] += values . weights[o], each dot product rounded in T and added in double
     void (*weigh)(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums);
 
+    // Forward substitution with one tile of a triangular matrix, for a group of rows: q[i * group_rows + r] solves
+    // sum_k block[i][k] q_k = values[r * stride + i] - known[r * stride + i]; block is tile_width square, with the
+    // inverse of the diagonal in place of the diagonal.
+    void (*solve)(const T *values, const T *known, ptrdiff_t stride, const T *block, T *q);
+
+    // For each row r of a group: squares[r] += sum_i q_i^2, sizes[r] += sum_i |q_i| norms[i], and for each output o
+    // sums[o * group_rows + r] += sum_i q_i coordinates[i * outputs + o]; i runs over n <= tile_width
+    void (*project)(const T *q, int n, const T *norms, const T *coordinates, int outputs, T *squares, T *sizes, T *sums);
+
     // exp2 over an array, for the tests of its stated error
     void (*exp2)(const T *x, T *y, ptrdiff_t n);
 

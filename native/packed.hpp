@@ -7,6 +7,7 @@
 //   sigmoid     tanh(v'), v' = v ln(2) / 2: points times 2g log2(e), lane_offset 2r log2(e)
 //   linear      v
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -85,6 +86,13 @@ inline LaneTerms lane_terms(const Kernel &k, double norm2) {
     return {k.gamma * a, k.coef0 * a};
 }
 
+// Whether |u|^2 left the range of doubles, on which the scale of a normalised kernel rests: no radius covers that.
+inline bool norm_lost(const Kernel &k, const double *u, ptrdiff_t d, double norm2) {
+    const double scaled = k.gamma * norm2;
+    if (!k.normalized || (std::fmin(norm2, scaled) > 1e-280 && std::fmax(norm2, scaled) < 1e280)) return false;
+    return std::any_of(u, u + d, [](double value) { return value != 0; });
+}
+
 template <class T> class Packed {
   public:
     explicit Packed(const Machine &m)
@@ -126,7 +134,9 @@ template <class T> class Packed {
         T *to = points.get() + i / tile_width<T> * tile_stride + i % tile_width<T>;
         for (ptrdiff_t j = 0; j < m.features; j++) to[j * tile_width<T>] = T(s[j] * terms.scale);
         lane_offset[i] = T(terms.offset);
-        largest_norm = std::fmax(largest_norm, std::sqrt(norm2) * std::abs(terms.scale));
+        const double norm = norm_lost(m.kernel, s, m.features, norm2) ? std::numeric_limits<double>::infinity()
+                                                                      : std::sqrt(norm2) * std::abs(terms.scale);
+        largest_norm = std::fmax(largest_norm, norm);
         largest_offset = std::fmax(largest_offset, std::abs(terms.offset));
     }
 

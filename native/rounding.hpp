@@ -25,8 +25,10 @@ template <class T> class Rounding {
         const double scale = std::abs(row.scale);
         const double size = scale * (x * s + packed.largest_offset) + std::abs(row.offset);
         slack_ = scale * (gamma * x * s + d * least_normal) + 8 * unit * size;
-        usable_ = !row.far && x < 1e18 && s < 1e18 && size < 1e30;
         set_term_errors(size + slack_);
+        top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
+        usable_ = !row.far && !row.lost && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&
+                  (1 + packed.total_weight) * (1 + top_) < 1e37;
     }
 
     // Bound on the error of v.
@@ -44,10 +46,9 @@ template <class T> class Rounding {
     double radius(double error_sum, double bias) const {
         const KernelKind kind = m_.kernel.kind;
         if (kind == KernelKind::sigmoid || kind == KernelKind::linear) error_sum = packed_.total_weight;
-        if (kind == KernelKind::polynomial) error_sum += packed_.total_weight * 64 * least_normal;
-        const double top = kind == KernelKind::polynomial ? std::pow(largest_, m_.kernel.degree) : largest_;
+        error_sum += packed_.total_weight * lost_size;
         const double underflow =
-            2 * least_normal * (packed_.total_weight + double(m_.points_count) * (1 + top));
+            2 * least_normal * (packed_.total_weight + double(m_.points_count) * (1 + top_));
         const double sum_gamma = weigh_roundings * unit / (1 - weigh_roundings * unit);
         const double relative = per_term_ + (sum_gamma + panel_error) * largest_;
         const double radius = 1.001 * (error_sum * relative + underflow) + panel_error * std::abs(bias);
@@ -61,7 +62,8 @@ template <class T> class Rounding {
         largest_ = 1;
         switch (m_.kernel.kind) {
             case KernelKind::rbf:
-                per_term_ = std::expm1(slack_ / log2e + 2 * exp2_error_units * unit);
+                // Past 1 / lost_size it is all the same: no more than 1 is lost of any value, even if it came out as 0.
+                per_term_ = std::fmin(std::expm1(slack_ / log2e + 2 * exp2_error_units * unit), 1 / lost_size);
                 break;
             case KernelKind::sigmoid:
                 per_term_ = slack_ / (2 * log2e) + 8 * unit;
@@ -79,11 +81,13 @@ template <class T> class Rounding {
 
     static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
+    static constexpr double lost_size = 64 * least_normal;  // what an error size may lose below the normal range
     static constexpr double panel_error = 0x1p-40;  // adding panels in double: more than a million of them
     const Machine &m_;
     const Packed<T> &packed_;
     double slack_, per_term_, largest_;
-    bool usable_;
+    double top_;   // bound on any kernel value
+    bool usable_;  // nothing overflows, and the 1.001 covers the rounding of error sizes
 };
 
 }  // namespace dormie

@@ -2,6 +2,7 @@
 // share a pass over a tile, or as lists of non-zeros, whichever the block's zeros make cheaper. The two give the same
 // bits, because a product with 0 leaves a sum as it is: so a row's outputs do not depend on its neighbours.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,11 +17,11 @@ struct RowTraits {
     ptrdiff_t nonzeros;
     double scale, offset;  // of v: see packed.hpp
     bool far;              // so far out that every rbf value is 0, and dot products would overflow
+    bool lost;             // see norm_lost
 };
 
 template <class T> class RowBlock {
   public:
-
     RowBlock(const Machine &machine, int capacity)
         : machine_(machine),
           chunks_((machine.features + chunk - 1) / chunk),
@@ -31,31 +32,35 @@ template <class T> class RowBlock {
     // which: the row numbers to take, or null for from, from + 1, ...
     void fill(const Rows &rows, const ptrdiff_t *which, ptrdiff_t from, int count) {
         count_ = count;
-        nonzeros_ = 0;
-        for (int r = 0; r < count; r++) {
-            fill_row(rows, which ? which[from + r] : from + r, r);
-            nonzeros_ += rows_[r].nonzeros;
+        for (int r = 0; r < count; r++) fill_row(rows, which ? which[from + r] : from + r, r);
+        lay_out();
+    }
+
+    // Only the rows numbered in `kept` (ascending) stay, closed up.
+    void keep(const std::vector<int> &kept) {
+        const ptrdiff_t d = machine_.features;
+        for (int r = 0; r < int(kept.size()); r++) {
+            if (kept[r] == r) continue;
+            rows_[r] = rows_[kept[r]];
+            std::copy_n(plain_.get() + kept[r] * d, d, plain_.get() + r * d);
         }
-        by_nonzeros_ = nonzeros_cost * double(nonzeros_) < double(groups()) * group_rows() * machine_.features;
-        if (by_nonzeros_)
-            list_nonzeros();
-        else
-            group();
+        count_ = int(kept.size());
+        lay_out();
     }
 
     int count() const { return count_; }
     const RowTraits &row(int r) const { return rows_[r]; }
 
-    // Dot products of every row with every point of a panel, to out[row * panel_stride + lane].
-    void products(const Packed<T> &packed, ptrdiff_t panel, T *out) const {
-        const ptrdiff_t first = panel * panel_tiles;
-        const int tiles = packed.tiles_of(panel);
+    // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane].
+    void products(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
         if (by_nonzeros_)
             products_by_nonzeros(packed, first, tiles, out);
         else
             for (int t = 0; t < tiles; t++) products_by_groups(packed.tile(first + t), out + t * tile_width<T>);
     }
 
+    static int group_rows() { return ops<T>().group_rows; }
+    int groups() const { return (count_ + group_rows() - 1) / group_rows(); }
     int padded_rows() const { return groups() * group_rows(); }
 
   private:
@@ -63,8 +68,15 @@ template <class T> class RowBlock {
     // cache, the group form's from registers.
     static constexpr double nonzeros_cost = 2;
 
-    static int group_rows() { return ops<T>().group_rows; }
-    int groups() const { return (count_ + group_rows() - 1) / group_rows(); }
+    void lay_out() {
+        double nonzeros = 0;
+        for (int r = 0; r < count_; r++) nonzeros += double(rows_[r].nonzeros);
+        by_nonzeros_ = nonzeros_cost * nonzeros < double(padded_rows()) * machine_.features;
+        if (by_nonzeros_)
+            list_nonzeros();
+        else
+            group();
+    }
 
     void fill_row(const Rows &rows, ptrdiff_t i, int r) {
         double *x = wide_.data();
@@ -76,6 +88,7 @@ template <class T> class RowBlock {
         RowTraits &row = rows_[r];
         row.norm = std::sqrt(norm2);
         row.far = machine_.kernel.kind == KernelKind::rbf && !(norm2 < 1e280);
+        row.lost = norm_lost(machine_.kernel, x, d, norm2);
         set_row_terms(row, norm2);
         T *to = plain_.get() + r * d;
         ptrdiff_t nonzeros = 0;
@@ -162,7 +175,6 @@ template <class T> class RowBlock {
     const Machine &machine_;
     const ptrdiff_t chunks_;
     int count_ = 0;
-    ptrdiff_t nonzeros_ = 0;
     bool by_nonzeros_ = false;
     std::vector<double> wide_;
     Aligned<T> plain_, grouped_;

@@ -64,8 +64,8 @@ template <class T, class I> class CsrRows final : public Rows {
             if (j < 0 || j >= d)
                 throw std::invalid_argument("row " + std::to_string(i) + ": CSR column index " + std::to_string(j) +
                                             " is outside 0.." + std::to_string(d - 1));
-            if (!std::isfinite(data_[k])) throw NotFinite{i, j, double(data_[k])};
             out[j] += double(data_[k]);  // a column given twice counts twice, as in scipy
+            if (!std::isfinite(out[j])) throw NotFinite{i, j, out[j]};
         }
     }
 

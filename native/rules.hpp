@@ -87,7 +87,7 @@ class Judge {
         sums_.assign(rule_.classes, 0);
         for (int a = 0, o = 0; a < rule_.classes; a++)
             for (int b = a + 1; b < rule_.classes; b++, o++) {
-                least_[g[o] >= 0 ? a : b]++;
+                least_[a] += g[o] >= 0, least_[b] += g[o] < 0;
                 sums_[a] += g[o], sums_[b] -= g[o];
             }
         for (int k = 0; k < rule_.classes; k++) sums_[k] = least_[k] + sums_[k] / (3 * (std::abs(sums_[k]) + 1));
@@ -97,16 +97,19 @@ class Judge {
     int largest(const double *g) const {
         int best = 0;
         for (int k = 1; k < rule_.classes; k++)
-            if (rule_.last_of_equal ? g[k] >= g[best] : g[k] > g[best]) best = k;
+            if (beats(g[k], g[best]) || (rule_.last_of_equal && !beats(g[best], g[k]))) best = k;
         return best;
     }
 
     template <class T> static int first_largest(const std::vector<T> &values) {
         int best = 0;
         for (int k = 1; k < int(values.size()); k++)
-            if (values[k] > values[best]) best = k;
+            if (beats(values[k], values[best])) best = k;
         return best;
     }
+
+    // NaN, what is left of an overflow, beats every number, as in NumPy.
+    template <class T> static bool beats(T a, T b) { return a > b || (a != a && b == b); }
 
     const Rule &rule_;
     std::vector<int> least_, most_;

@@ -120,6 +120,40 @@ void weigh(const T *values, const T *weights, int n, const int32_t *which, int o
     }
 }
 
+template <class T> void solve(const T *values, const T *known, ptrdiff_t stride, const T *block, T *q) {
+    constexpr int R = group_rows_, W = tile_width<T>;
+    T rest[W][R];
+    for (int r = 0; r < R; r++)
+        for (int i = 0; i < W; i++) rest[i][r] = values[r * stride + i] - known[r * stride + i];
+    for (int i = 0; i < W; i++) {
+        T *now = q + i * R;
+        for (int r = 0; r < R; r++) now[r] = rest[i][r] * block[i * W + i];
+        for (int k = i + 1; k < W; k++)
+            for (int r = 0; r < R; r++) rest[k][r] -= block[k * W + i] * now[r];
+    }
+}
+
+template <class T>
+void project(const T *q, int n, const T *norms, const T *coordinates, int outputs, T *squares, T *sizes, T *sums) {
+    constexpr int R = group_rows_;
+    T square[R], size[R];
+    for (int r = 0; r < R; r++) square[r] = squares[r], size[r] = sizes[r];
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < R; r++) {
+            const T x = q[i * R + r];
+            square[r] += x * x;
+            size[r] += (x < 0 ? -x : x) * norms[i];
+        }
+    for (int r = 0; r < R; r++) squares[r] = square[r], sizes[r] = size[r];
+    for (int o = 0; o < outputs; o++) {
+        T sum[R];
+        for (int r = 0; r < R; r++) sum[r] = sums[o * R + r];
+        for (int i = 0; i < n; i++)
+            for (int r = 0; r < R; r++) sum[r] += q[i * R + r] * coordinates[ptrdiff_t(i) * outputs + o];
+        for (int r = 0; r < R; r++) sums[o * R + r] = sum[r];
+    }
+}
+
 template <class T> void exp2_array(const T *x, T *y, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; i += lanes<T>) {
         T buffer[lanes<T>] = {};
@@ -146,7 +180,7 @@ template <class T> double peak(ptrdiff_t repeats) {
 
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
     return {name,     group_rows_,   list_tiles_, group_products<T>, list_products<T>, kernel_values<T>,
-            weigh<T>, exp2_array<T>, peak<T>};
+            weigh<T>, solve<T>,      project<T>,  exp2_array<T>,     peak<T>};
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 from typing import Any
 
@@ -20,8 +19,7 @@ from dormie.machine import Affine, Machine
 from dormie.planner import compile
 from dormie.predictor import Predictor, Trace
 from dormie.readers import read
-
-__version__ = importlib.metadata.version("dormie")
+from dormie.version import __version__
 
 __all__ = [
     "Affine",
@@ -30,6 +28,7 @@ __all__ = [
     "Predictor",
     "Trace",
     "UnreadableModelError",
+    "__version__",
     "build_info",
     "compile",
     "kernels",

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Machine
@@ -25,16 +28,41 @@ except ImportError:
 _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
 _SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
 
+# The arrays of the geometry stage, in the order of Span (geometry.hpp).
+SPAN = (
+    "points",
+    "factor",
+    "coordinates",
+    "norms",
+    "rho",
+    "coordinate_norms",
+    "weight_norms",
+    "misfit",
+    "factor_error",
+    "factor_norm",
+)
+
 
 def dense(machine: Machine) -> Any:
     """The native dense evaluation of a machine, or None."""
+    kept = _machine(machine)
+    return None if kept is None else _native.Dense(kept)
+
+
+def geometry(machine: Machine, arrays: Mapping[str, Any]) -> Any:
+    """The native anytime intervals of a machine over landmarks, or None; arrays as `stages.geometry` makes them."""
+    kept = _machine(machine)
+    return None if kept is None else _native.Geometry(kept, *(np.ascontiguousarray(arrays[n]) for n in SPAN))
+
+
+def _machine(machine: Machine) -> Any:
     if isinstance(machine.kernel, Custom):
         return None
     if _native is None:
         _warn_once()
         return None
     center, scale = (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
-    return _native.Dense(
+    return _native.Machine(
         _kernel_numbers(machine.kernel),
         _rule_numbers(machine.rule),
         machine.points,
@@ -45,11 +73,11 @@ def dense(machine: Machine) -> Any:
     )
 
 
-def arguments(rows: Any) -> tuple[Any, ...]:
-    """Checked rows as the arguments that every method of the native core takes."""
+def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
+    """Checked rows as the arguments that every method of the native core takes, its own between rows and threads."""
     if is_sparse(rows):
-        return rows.data, rows.indices, rows.indptr, rows.shape[1], threads()
-    return rows, threads()
+        return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
+    return rows, *more, threads()
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from typing import Any
 
@@ -33,6 +32,8 @@ def _describe(model: Any) -> str:
 
 def _versions() -> dict[str, str]:
     """Versions of what had a hand in the plan; scikit-learn only where it was in use."""
+    import importlib.metadata  # here: it would be a quarter of the time `import dormie` takes
+
     packages = {"dormie": "dormie", "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
     return {
         package: importlib.metadata.version(package) for module, package in packages.items() if module in sys.modules

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from dormie.plan_file.document import PROTOCOL, Document, Raw
 from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form, name_of
 from dormie.rules import ClassRule, Rule
 from dormie.stages.base import Stage
+from dormie.version import __version__
 
 
 def describe(plan: Plan) -> Document:
@@ -24,7 +24,7 @@ def describe(plan: Plan) -> Document:
     members = _Arrays()
     schema = {
         "protocol": PROTOCOL,
-        "dormie": importlib.metadata.version("dormie"),
+        "dormie": __version__,
         "machine": _machine(plan.machine, members),
         "stages": [_stage(stage, number, members) for number, stage in enumerate(plan.stages)],
         "guarantee": _form(plan.guarantee, GUARANTEES),

@@ -1,0 +1,294 @@
+#include "geometry.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "rounding.hpp"
+#include "row_block.hpp"
+#include "rules.hpp"
+
+namespace dormie {
+
+namespace {
+
+constexpr int W = tile_width<double>;
+constexpr double unit = 0x1p-53;
+
+Machine without_weights(Machine m, const Span &span) {
+    m.points_count = span.landmarks;
+    m.points = span.points;
+    m.outputs = 0;
+    return m;
+}
+
+double diagonal(const Kernel &k, const RowTraits &row) {
+    switch (k.kind) {
+        case KernelKind::rbf: return 1;
+        case KernelKind::linear: return row.norm * row.norm;
+        case KernelKind::polynomial:
+            if (k.normalized) return row.scale > 0 ? 1 : 0;
+            return std::pow(k.gamma * row.norm * row.norm + k.coef0, k.degree);
+        case KernelKind::sigmoid: break;  // not positive semi-definite: never here
+    }
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+ptrdiff_t rows_at_once(ptrdiff_t features) { return std::clamp<ptrdiff_t>((1 << 16) / features, 32, 256); }
+
+}  // namespace
+
+// Rows on their way through the landmarks, closed up as they are settled.
+class Geometry::Block {
+  public:
+    Block(const Geometry &geometry, ptrdiff_t budget, int capacity)
+        : g_(geometry),
+          budget_(budget),
+          tall_((budget + W - 1) / W * W),
+          rows_(g_.landmarks_, capacity),
+          group_count_((capacity + R - 1) / R),
+          values_(size_t(group_count_) * R * panel_stride<double>),
+          known_(size_t(R) * panel_stride<double>),
+          q_(size_t(group_count_) * tall_ * R),
+          squares_(size_t(group_count_) * R),
+          sizes_(size_t(group_count_) * R),
+          sums_(size_t(group_count_) * R * g_.machine_.outputs),
+          middle_(g_.machine_.outputs),
+          radius_(g_.machine_.outputs) {}
+
+    void fill(const Rows &rows, ptrdiff_t from, int count) {
+        rows_.fill(rows, nullptr, from, count);
+        numbers_.resize(count);
+        value_errors_.resize(count);
+        for (int r = 0; r < count; r++) {
+            numbers_[r] = from + r;
+            value_errors_[r] = Rounding<double>(g_.landmarks_, g_.packed_, rows_.row(r)).value_error();
+        }
+        std::fill_n(squares_.get(), size_t(group_count_) * R, 0.0);
+        std::fill_n(sizes_.get(), size_t(group_count_) * R, 0.0);
+        std::fill_n(sums_.get(), size_t(group_count_) * R * g_.machine_.outputs, 0.0);
+        done_ = 0;
+    }
+
+    int count() const { return rows_.count(); }
+    ptrdiff_t number(int r) const { return numbers_[r]; }
+    ptrdiff_t done() const { return done_; }
+
+    // Coordinates of every row along the next tile of landmarks; they are not yet in the sums.
+    void solve_tile() {
+        const ptrdiff_t tile = done_ / W;
+        evaluate_kernel(tile);
+        for (int g = 0; g < rows_.groups(); g++) {
+            double *q = group_q(g);
+            multiply_known(q, tile);
+            ops<double>().solve(values_.get() + ptrdiff_t(g) * R * panel_stride<double>, known_.get(),
+                                panel_stride<double>, g_.blocks_.get() + tile * W * W, q + done_ * R);
+        }
+    }
+
+    // Takes the next n solved coordinates into the sums.
+    void project(int n) {
+        const ptrdiff_t c = g_.machine_.outputs;
+        for (int g = 0; g < rows_.groups(); g++)
+            ops<double>().project(group_q(g) + done_ * R, n, g_.span_.norms + done_,
+                                  g_.span_.coordinates + done_ * c, int(c), squares_.get() + g * R,
+                                  sizes_.get() + g * R, sums_.get() + ptrdiff_t(g) * R * c);
+        done_ += n;
+    }
+
+    // Through the next tile, or as far into it as the budget reaches.
+    void advance() {
+        solve_tile();
+        project(int(std::min<ptrdiff_t>(W, budget_ - done_)));
+    }
+
+    // G and radius of row r after done() landmarks; bounds as derived in geometry.py.
+    void interval(int r, const double *&middle, const double *&radius) {
+        const Span &s = g_.span_;
+        const ptrdiff_t c = g_.machine_.outputs, k = done_ - 1;
+        const int lane = r % R;
+        const ptrdiff_t group = r / R;
+        const double square = squares_[r], h = sizes_[r] * (1 + 1e-12);
+        const double root = std::sqrt(square), gamma = double(done_ + 20) * unit;
+        const double mistake = std::sqrt(double(done_)) * value_errors_[r] + gamma * s.factor_norm[k] * root;
+        const double self = diagonal(g_.machine_.kernel, rows_.row(r));
+        const double self_error = double((g_.machine_.kernel.degree + 1) * (g_.machine_.features + 8)) * unit * self;
+        const double far2 = self + self_error - square * (1 - gamma) + 2 * h * mistake + h * h * s.factor_error[k];
+        const double far = far2 > 0 ? std::sqrt(far2) : far2 <= 0 ? 0 : far2;  // NaN stays
+        for (ptrdiff_t o = 0; o < c; o++) {
+            const ptrdiff_t at = k * c + o;
+            const double bias = g_.machine_.bias[o];
+            middle_[o] = sums_[group * R * c + o * R + lane] + bias;
+            const double rounding = h * (s.misfit[at] + s.weight_norms[at] * s.factor_error[k]) +
+                                    s.weight_norms[at] * mistake + gamma * s.coordinate_norms[at] * root +
+                                    2 * unit * std::abs(bias);
+            radius_[o] = (s.rho[at] * far + rounding) * (1 + 1e-12);
+        }
+        middle = middle_.data();
+        radius = radius_.data();
+    }
+
+    // Rows not in `open` (ascending) are finished; the others close up once that frees a quarter of the groups.
+    void keep(const std::vector<int> &open) {
+        const int needed = (int(open.size()) + R - 1) / R;
+        if (needed > 3 * rows_.groups() / 4) return;
+        const ptrdiff_t c = g_.machine_.outputs;
+        for (int r = 0; r < int(open.size()); r++) {
+            const int from = open[r];
+            if (from == r) continue;
+            numbers_[r] = numbers_[from];
+            value_errors_[r] = value_errors_[from];
+            squares_[r] = squares_[from];
+            sizes_[r] = sizes_[from];
+            move_column(sums_.get(), c, from, r);
+            move_column(q_.get(), tall_, from, r, done_);
+        }
+        rows_.keep(open);
+        settled_.assign(open.size(), false);
+    }
+
+    bool settled(int r) const { return settled_[r]; }
+    void start_settling() { settled_.assign(rows_.count(), false); }
+    void settle(int r) { settled_[r] = true; }
+
+  private:
+    double *group_q(int g) const { return q_.get() + ptrdiff_t(g) * tall_ * R; }
+
+    // Grouped storage: height numbers a row, rows of a group side by side.
+    void move_column(double *data, ptrdiff_t height, int from, int to, ptrdiff_t used = -1) const {
+        const double *a = data + (from / R) * height * R + from % R;
+        double *b = data + (to / R) * height * R + to % R;
+        for (ptrdiff_t i = 0; i < (used < 0 ? height : used); i++) b[i * R] = a[i * R];
+    }
+
+    void evaluate_kernel(ptrdiff_t tile) {
+        rows_.products(g_.packed_, tile, 1, values_.get());
+        for (int r = 0; r < rows_.count(); r++) {
+            const RowTraits &row = rows_.row(r);
+            ops<double>().kernel_values(g_.machine_.kernel.kind, g_.machine_.kernel.degree, {row.scale, row.offset, 0},
+                                        g_.packed_.lane_offset.get() + tile * W,
+                                        values_.get() + ptrdiff_t(r) * panel_stride<double>, nullptr, W);
+        }
+    }
+
+    // known_ = T's rows of this tile, left of the diagonal block, times the coordinates so far.
+    void multiply_known(const double *q, ptrdiff_t tile) {
+        const double *factor = g_.factor_.get() + g_.tile_start_[tile];
+        if (done_ == 0) std::fill_n(known_.get(), size_t(R) * panel_stride<double>, 0.0);
+        for (ptrdiff_t i = 0; i < done_; i += chunk)
+            ops<double>().group_products(q + i * R, factor + i * W, std::min<ptrdiff_t>(chunk, done_ - i), known_.get(),
+                                         panel_stride<double>, i > 0);
+    }
+
+    const Geometry &g_;
+    const int R = ops<double>().group_rows;
+    const ptrdiff_t budget_, tall_;
+    RowBlock<double> rows_;
+    const ptrdiff_t group_count_;
+    Aligned<double> values_, known_, q_, squares_, sizes_, sums_;
+    std::vector<double> middle_, radius_, value_errors_;
+    std::vector<ptrdiff_t> numbers_;
+    std::vector<bool> settled_;
+    ptrdiff_t done_ = 0;
+};
+
+Geometry::Geometry(const Machine &machine, const Span &span)
+    : machine_(machine), landmarks_(without_weights(machine, span)), span_(span), packed_(landmarks_) {
+    pack_factor();
+}
+
+void Geometry::pack_factor() {
+    const ptrdiff_t k = span_.landmarks, tiles = packed_.tiles;
+    factor_ = Aligned<double>(size_t(W) * W * tiles * (tiles > 0 ? tiles - 1 : 0) / 2);
+    blocks_ = Aligned<double>(size_t(W) * W * tiles);
+    ptrdiff_t start = 0;
+    for (ptrdiff_t t = 0; t < tiles; t++) {
+        tile_start_.push_back(start);
+        for (int lane = 0; lane < W; lane++) {
+            const ptrdiff_t row = t * W + lane;
+            if (row >= k) break;
+            const double *from = span_.factor + row * k;
+            for (ptrdiff_t i = 0; i < t * W; i++) factor_[start + i * W + lane] = from[i];
+            for (int i = 0; i < lane; i++) blocks_[(t * W + lane) * W + i] = from[t * W + i];
+            blocks_[(t * W + lane) * W + lane] = 1 / from[row];
+        }
+        start += t * W * W;
+    }
+}
+
+void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *answers, int32_t *steps) const {
+    const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
+    const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_.features), std::max<ptrdiff_t>(share, 1)));
+    std::vector<std::unique_ptr<Block>> blocks(team.threads());
+    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
+        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, budget, size);
+        Block &block = *blocks[worker];
+        Judge judge(machine_.rule);
+        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
+        for (int r = 0; r < block.count(); r++) {
+            answers[block.number(r)] = unsettled;
+            steps[block.number(r)] = int32_t(budget);
+        }
+        block.start_settling();
+        std::vector<int> open(1);
+        while (!open.empty() && block.done() < budget && !team.should_stop()) {
+            block.advance();
+            open.clear();
+            for (int r = 0; r < block.count(); r++) {
+                if (block.settled(r)) continue;
+                const double *middle, *radius;
+                block.interval(r, middle, radius);
+                const int answer = judge.settle(middle, radius);
+                if (answer == unsettled) {
+                    open.push_back(r);
+                    continue;
+                }
+                answers[block.number(r)] = answer;
+                steps[block.number(r)] = int32_t(block.done());
+                block.settle(r);
+            }
+            block.keep(open);
+        }
+    });
+}
+
+void Geometry::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *middle, double *radius) const {
+    const ptrdiff_t c = machine_.outputs;
+    const int size = int(rows_at_once(machine_.features));
+    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int) {
+        const int count = int(std::min<ptrdiff_t>(size, rows.n - task * size));
+        Block block(*this, budget, count);
+        block.fill(rows, task * size, count);
+        while (block.done() < budget && !team.should_stop()) block.advance();
+        for (int r = 0; r < count; r++) {
+            const double *m, *rad;
+            block.interval(r, m, rad);
+            std::copy_n(m, c, middle + block.number(r) * c);
+            std::copy_n(rad, c, radius + block.number(r) * c);
+        }
+    });
+}
+
+Geometry::Walk::Walk(const Geometry &geometry, const Rows &row)
+    : geometry_(geometry), block_(std::make_unique<Block>(geometry, geometry.span_.landmarks, 1)) {
+    block_->fill(row, 0, 1);
+}
+
+Geometry::Walk::~Walk() = default;
+
+int Geometry::Walk::next(double *middle, double *radius) {
+    const ptrdiff_t c = geometry_.machine_.outputs, from = block_->done();
+    const ptrdiff_t end = std::min<ptrdiff_t>(from + W, geometry_.span_.landmarks);
+    if (from < end) block_->solve_tile();
+    while (block_->done() < end) {
+        const ptrdiff_t step = block_->done() - from;
+        block_->project(1);
+        const double *m, *r;
+        block_->interval(0, m, r);
+        std::copy_n(m, c, middle + step * c);
+        std::copy_n(r, c, radius + step * c);
+    }
+    return int(end - from);
+}
+
+}  // namespace dormie

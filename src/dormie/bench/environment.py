@@ -1,0 +1,45 @@
+"""What a measurement was made on: a number without its machine says little."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import dormie
+
+_PACKAGES = ("dormie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "onnxruntime", "skl2onnx")
+
+
+def _processor() -> str:
+    """The processor's name; Linux keeps it where `platform` does not look."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def environment() -> dict[str, Any]:
+    """Processor, cores, system, versions, and how dormie was built."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "processor": _processor(),
+        "cores": cores,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": _versions(),
+        "dormie_build": dormie.build_info(),
+    }

@@ -1,0 +1,22 @@
+"""Who is compared, in the order of the table. The first that can take part is the one others are measured by."""
+
+from dormie.bench.peers.base import Peer, PeerUnavailableError, Predict
+from dormie.bench.peers.gemm import NumpyGemm
+from dormie.bench.peers.intelex import Intelex
+from dormie.bench.peers.onnx import OnnxRuntime
+from dormie.bench.peers.ours import Dormie
+from dormie.bench.peers.scikit import ScikitLearn
+
+__all__ = ["PEERS", "Peer", "PeerUnavailableError", "Predict"]
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        ScikitLearn(),
+        Intelex(),
+        OnnxRuntime(),
+        NumpyGemm("float64"),
+        NumpyGemm("float32"),
+        Dormie(),
+    )
+}

@@ -1,0 +1,22 @@
+"""The `dormie` command. Its packages (typer, rich, scikit-learn) are an extra, so `main` asks for them kindly."""
+
+from __future__ import annotations
+
+import sys
+
+_EXTRA = {"typer", "rich", "sklearn"}
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        import sklearn  # noqa: F401
+
+        from dormie.cli.app import app
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if package not in _EXTRA:
+            raise
+        print(f'the dormie command needs {package}: pip install "dormie[cli]"', file=sys.stderr)
+        raise SystemExit(1) from None
+    app()

@@ -1,0 +1,16 @@
+"""The commands, one file each, under one name."""
+
+from __future__ import annotations
+
+import typer
+
+from dormie.cli.bench import bench
+from dormie.cli.demo import demo
+
+app = typer.Typer(
+    help="Compiles a trained kernel machine into a predictor that stops as soon as the answer is settled.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+app.command()(demo)
+app.command()(bench)

@@ -1,0 +1,86 @@
+"""`dormie bench`: ready-made cases, or a model and rows of one's own, all peers in one table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from dormie.bench import CASES, PEERS, Case, Comparison, compare, make_case
+from dormie.bench.compare import as_record
+from dormie.bench.environment import environment
+from dormie.bench.table import print_comparison
+from dormie.machine import Machine
+from dormie.readers.libsvm import read_libsvm
+
+
+def bench(
+    cases: Annotated[list[str] | None, typer.Argument(metavar="[CASE]...", help=f"Of {', '.join(CASES)}.")] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Predict only the first so many rows.")] = None,
+    seconds: Annotated[float, typer.Option(min=0, help="Measuring time for each peer.")] = 10.0,
+    peers: Annotated[str, typer.Option(help="Only these, separated by commas.")] = ",".join(PEERS),
+    full: Annotated[
+        bool, typer.Option("--full", help="Compare the labels of all rows, not only of timed ones.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON for machines instead of a table.")] = False,
+    model: Annotated[Path | None, typer.Option(help="A LIBSVM text model, instead of a case.")] = None,
+    rows_file: Annotated[Path | None, typer.Option(help="Rows for --model, a .npy file.")] = None,
+    trust_pickle: Annotated[
+        bool, typer.Option("--trust-pickle", help="--model is a joblib or pickle file; loading one runs its code.")
+    ] = False,
+) -> None:
+    """Peers side by side on the same model and rows: microseconds a row, and labels that differ."""
+    errors = Console(stderr=True)
+    chosen = [name.strip() for name in peers.split(",")]
+    results = []
+    try:
+        for case in _own_case(model, rows_file, trust_pickle) if model or rows_file else _ready_made(cases, errors):
+            results.append(_measure(case, rows, chosen, seconds, full))
+            if not as_json:
+                print_comparison(results[-1], Console())
+    except (ValueError, OSError) as error:
+        errors.print(str(error), markup=False, style="red")
+        raise typer.Exit(1) from None
+    if as_json:
+        print(json.dumps({"environment": environment(), "comparisons": [as_record(result) for result in results]}))
+
+
+def _ready_made(names: list[str] | None, errors: Console) -> Iterator[Case]:
+    for name in names or ["digits"]:
+        errors.print(f"{name}: reading data and training ...", markup=False)
+        yield make_case(name)
+
+
+def _own_case(model: Path | None, rows_file: Path | None, trust_pickle: bool) -> Iterator[Case]:
+    if model is None or rows_file is None:
+        raise ValueError("--model and --rows-file go together: the model to compare, and the rows to predict")
+    rows = np.load(rows_file, allow_pickle=False)
+    yield Case(model.name, _unpickled(model) if trust_pickle else _from_libsvm(model, rows), rows)
+
+
+def _unpickled(path: Path) -> Any:
+    import joblib
+
+    return joblib.load(path)
+
+
+def _from_libsvm(path: Path, rows: Any) -> Machine:
+    """The text leaves out zeros, the last columns included, so the rows tell how many features there are."""
+    with path.open("rb") as start:
+        if start.read(8) != b"svm_type":
+            raise ValueError(
+                f"{path} is not a LIBSVM text model. If it is a pickle or joblib file of a scikit-learn model and you "
+                "trust whoever made it (loading one runs the code inside), add --trust-pickle"
+            )
+    return read_libsvm(path, n_features=rows.shape[-1])
+
+
+def _measure(case: Case, rows: int | None, peers: list[str], seconds: float, full: bool) -> Comparison:
+    return compare(
+        case.model, case.rows[:rows], peers=peers, seconds=seconds, full=full, title=case.title, notes=case.notes
+    )
