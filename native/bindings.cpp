@@ -128,7 +128,7 @@ template <class Work>
 void run_on(const Machine &machine, const Rows &rows, int threads, double multiply_adds, const Work &work) {
     if (rows.d != machine.features) throw nb::value_error("wrong number of columns");
     const double useful = multiply_adds / work_per_thread;
-    Team team(useful < 2 ? 1 : int(std::min<double>(threads, useful)), ctrl_c);
+    Team team(useful < 2 ? 1 : std::max(1, int(std::min<double>(threads, useful))), ctrl_c);
     try {
         nb::gil_scoped_release released;
         work(team);

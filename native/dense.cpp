@@ -25,49 +25,44 @@ template <class T> struct Workspace {
     std::vector<double> sums;
 };
 
-// Only float carries a radius; double is what the promise is stated in.
-template <class T> T slack_of(const Machine &m, const Packed<T> &packed, const RowTraits &row) {
-    if constexpr (sizeof(T) == 4) return Rounding<T>(m, packed, row).slack();
-    return 0;
-}
-
-// The sums of error sizes become radii.
+// Adds one panel's terms of one row: outputs to sums[0..outputs), and in float what rounding may have done to each to
+// the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
+// that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
+// machine) are not charged for it.
 template <class T>
-void set_radii(const Machine &m, const Packed<T> &packed, const RowTraits &row, double *radii) {
-    if constexpr (sizeof(T) == 4) {
-        const Rounding<T> rounding(m, packed, row);
-        for (ptrdiff_t o = 0; o < m.outputs; o++) radii[o] = rounding.radius(radii[o], m.bias[o]);
-    }
+void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowTraits &row, T *values, T *errors,
+             double *sums) {
+    constexpr int width = panel_width<T>;
+    constexpr bool screening = sizeof(T) == 4;  // double is what the promise is stated in
+    const auto &op = ops<T>();
+    const KernelKind kind = m.kernel.kind;
+    const int lanes = packed.tiles_of(panel) * tile_width<T>;
+    const ptrdiff_t from = panel * width;
+    const auto &weights = packed.panel_weights[panel];
+    const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
+    const bool own_sizes = screening && kind == KernelKind::polynomial;
+    std::fill(values + lanes, values + width, T(0));
+    if (own_sizes) std::fill(errors + lanes, errors + width, T(0));
+    op.kernel_values(kind, m.kernel.degree, {T(row.scale), T(row.offset), own_sizes ? rounding.slack() : T(0)},
+                     packed.lane_offset.get() + from, values, own_sizes ? errors : nullptr, lanes);
+    op.weigh(values, weights.weights.get(), width, weights.outputs.data(), int(weights.outputs.size()), sums);
+    if (!screening) return;
+    const int32_t first = 0;
+    double error_sum = 0;
+    if (own_sizes || kind == KernelKind::rbf)
+        op.weigh(own_sizes ? errors : values, packed.largest_weight.get() + from, width, &first, 1, &error_sum);
+    else
+        error_sum = weights.total;
+    const double error = rounding.sum_error(error_sum, weights.total, lanes);
+    for (const int32_t o : weights.outputs) sums[m.outputs + o] += error;
 }
 
-// Adds one panel's terms. A row has 2 x outputs numbers in sums: the outputs, then for each of them the sum of error
-// sizes. That sum is taken once for all outputs of a panel, by their largest weight: it costs one more output, not as
-// many again, and outputs that a panel does not touch (most, in a one-vs-one machine) are not charged for it.
 template <class T>
 void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
-    const auto &op = ops<T>();
-    const int width = panel_width<T>, lanes = packed.tiles_of(panel) * tile_width<T>;
-    const bool screening = sizeof(T) == 4, polynomial = m.kernel.kind == KernelKind::polynomial;
-    const bool sized = screening && (polynomial || m.kernel.kind == KernelKind::rbf);
-    const auto &weights = packed.panel_weights[panel];
-    const ptrdiff_t from = panel * panel_width<T>;
-    const int32_t first = 0;
     space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
-    for (int r = 0; r < space.block.count(); r++) {
-        T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
-        std::fill(values + lanes, values + width, T(0));
-        const auto &row = space.block.row(r);
-        const RowTerms<T> terms{T(row.scale), T(row.offset), polynomial ? slack_of(m, packed, row) : T(0)};
-        T *errors = polynomial && screening ? space.errors.get() : nullptr;
-        if (errors) std::fill(errors + lanes, errors + width, T(0));
-        op.kernel_values(m.kernel.kind, m.kernel.degree, terms, packed.lane_offset.get() + from, values, errors, lanes);
-        double *to = sums + r * 2 * m.outputs;
-        op.weigh(values, weights.weights.get(), width, weights.outputs.data(), int(weights.outputs.size()), to);
-        if (!sized) continue;
-        double error_sum = 0;
-        op.weigh(errors ? errors : values, packed.largest_weight.get() + from, width, &first, 1, &error_sum);
-        for (const int32_t o : weights.outputs) to[m.outputs + o] += error_sum;
-    }
+    for (int r = 0; r < space.block.count(); r++)
+        add_row(m, packed, panel, space.block.row(r), space.values.get() + ptrdiff_t(r) * panel_stride<T>,
+                space.errors.get(), sums + r * 2 * m.outputs);
 }
 
 }  // namespace
@@ -97,8 +92,10 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     auto finish_block = [&](ptrdiff_t from, const Workspace<T> &space, double *sums, int worker) {
         for (int r = 0; r < space.block.count(); r++) {
             double *g = sums + r * width;
-            for (ptrdiff_t o = 0; o < machine_.outputs; o++) g[o] += machine_.bias[o];
-            set_radii(machine_, packed, space.block.row(r), g + machine_.outputs);
+            for (ptrdiff_t o = 0; o < machine_.outputs; o++) {
+                g[o] += machine_.bias[o];
+                g[machine_.outputs + o] += Rounding<T>::bias_error(machine_.bias[o]);
+            }
             finish(which ? (*which)[from + r] : from + r, g, g + machine_.outputs, worker);
         }
     };

@@ -62,7 +62,7 @@ class Geometry::Block {
         value_errors_.resize(count);
         for (int r = 0; r < count; r++) {
             numbers_[r] = from + r;
-            value_errors_[r] = Rounding<double>(g_.landmarks_, g_.packed_, rows_.row(r)).value_error();
+            value_errors_[r] = Rounding<double>(g_.landmarks_, g_.packed_.sizes, rows_.row(r)).value_error();
         }
         std::fill_n(squares_.get(), size_t(group_count_) * R, 0.0);
         std::fill_n(sizes_.get(), size_t(group_count_) * R, 0.0);

@@ -47,6 +47,7 @@ template <class T> struct Ops {
     const char *name;
     int group_rows;  // rows that share one pass over a tile
     int list_tiles;  // tiles that share one pass over a row's non-zeros
+    int weigh_roundings;  // the longest chain of roundings in one weighted panel sum, weights' own included
 
     // out[r * stride + lane] (+)= sum_j rows[j * group_rows + r] * tile[j * tile_width + lane], j < length <= chunk
     void (*group_products)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
@@ -80,9 +81,6 @@ template <class T> struct Ops {
 // The relative error of exp2 for arguments in [least, 0], in units of the rounding unit; below `least` it is 0.
 inline constexpr double exp2_error_units = 4;
 template <class T> inline constexpr T exp2_least = sizeof(T) == 4 ? T(-126) : T(-1022);
-// Roundings in one weighted panel sum: the longest chain over any instruction set, plus product and weight.
-inline constexpr int weigh_roundings = panel_width<float> / 4 + 10;
-
 // The tables for the best instruction set this processor has, or the one the environment variable DORMIE_ISA names.
 template <class T> const Ops<T> &ops();
 

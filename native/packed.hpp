@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <vector>
 
 #include "ops.hpp"
@@ -93,15 +94,26 @@ inline bool norm_lost(const Kernel &k, const double *u, ptrdiff_t d, double norm
     return std::any_of(u, u + d, [](double value) { return value != 0; });
 }
 
+// Of scaled points: what the bounds on rounding need to know.
+struct PointSizes {
+    double norm = 0, offset = 0;
+    void widen(const PointSizes &other) {
+        norm = std::fmax(norm, other.norm);
+        offset = std::fmax(offset, other.offset);
+    }
+};
+
 template <class T> class Packed {
   public:
     explicit Packed(const Machine &m)
-        : tiles((m.points_count + tile_width<T> - 1) / tile_width<T>),
+        : order(packing_order(m)),
+          tiles((m.points_count + tile_width<T> - 1) / tile_width<T>),
           panels((tiles + panel_tiles - 1) / panel_tiles),
           tile_stride(m.features * tile_width<T>),
           points(size_t(tiles * tile_stride)),
           lane_offset(size_t(panels * panel_width<T>)),
           largest_weight(size_t(panels * panel_width<T>)) {
+        panel_sizes.resize(panels);
         for (ptrdiff_t i = 0; i < m.points_count; i++) pack_point(m, i);
         for (ptrdiff_t p = 0; p < panels; p++) pack_weights(m, p);
     }
@@ -117,18 +129,34 @@ template <class T> class Packed {
     struct PanelWeights {
         std::vector<int32_t> outputs;  // those with a weight other than 0 in this panel
         Aligned<T> weights;            // outputs x panel_width
+        double total = 0;              // of the largest weights
     };
 
+    const std::vector<ptrdiff_t> order;  // which point of the machine is at each place
     const ptrdiff_t tiles, panels, tile_stride;
     Aligned<T> points, lane_offset;
     Aligned<T> largest_weight;  // max over outputs of |weight|, rounded up: for the radius
     std::vector<PanelWeights> panel_weights;
-    double largest_norm = 0, largest_offset = 0;  // of the scaled points: for the radius
-    double total_weight = 0;
+    std::vector<PointSizes> panel_sizes;  // the largest of each panel
+    PointSizes sizes;                     // the largest of all
 
   private:
+    // By norm, so that the points of a panel are of one size and its bounds are tight; but where outputs have zero
+    // weights the machine's own order stays, which brings points of the same outputs together.
+    static std::vector<ptrdiff_t> packing_order(const Machine &m) {
+        std::vector<ptrdiff_t> order(m.points_count);
+        std::iota(order.begin(), order.end(), 0);
+        const ptrdiff_t n = m.points_count * m.outputs;
+        if (m.outputs == 0 || std::find(m.weights, m.weights + n, 0.0) != m.weights + n) return order;
+        std::vector<double> norms(m.points_count);
+        for (ptrdiff_t i = 0; i < m.points_count; i++) norms[i] = squared_norm(m.points + i * m.features, m.features);
+        std::stable_sort(order.begin(), order.end(), [&](ptrdiff_t a, ptrdiff_t b) { return norms[a] < norms[b]; });
+        return order;
+    }
+
+    // i: the place, here and below.
     void pack_point(const Machine &m, ptrdiff_t i) {
-        const double *s = m.points + i * m.features;
+        const double *s = m.points + order[i] * m.features;
         const double norm2 = squared_norm(s, m.features);
         const LaneTerms terms = lane_terms(m.kernel, norm2);
         T *to = points.get() + i / tile_width<T> * tile_stride + i % tile_width<T>;
@@ -136,8 +164,9 @@ template <class T> class Packed {
         lane_offset[i] = T(terms.offset);
         const double norm = norm_lost(m.kernel, s, m.features, norm2) ? std::numeric_limits<double>::infinity()
                                                                       : std::sqrt(norm2) * std::abs(terms.scale);
-        largest_norm = std::fmax(largest_norm, norm);
-        largest_offset = std::fmax(largest_offset, std::abs(terms.offset));
+        const PointSizes mine{norm, std::abs(terms.offset)};
+        sizes.widen(mine);
+        panel_sizes[i / panel_width<T>].widen(mine);
     }
 
     void pack_weights(const Machine &m, ptrdiff_t panel) {
@@ -146,20 +175,20 @@ template <class T> class Packed {
         PanelWeights packed;
         for (ptrdiff_t o = 0; o < m.outputs; o++)
             for (ptrdiff_t i = from; i < to; i++)
-                if (m.weights[i * m.outputs + o] != 0) {
+                if (m.weights[order[i] * m.outputs + o] != 0) {
                     packed.outputs.push_back(int32_t(o));
                     break;
                 }
         packed.weights = Aligned<T>(packed.outputs.size() * width);
         for (size_t a = 0; a < packed.outputs.size(); a++)
             for (ptrdiff_t i = from; i < to; i++)
-                packed.weights[a * width + (i - from)] = T(m.weights[i * m.outputs + packed.outputs[a]]);
+                packed.weights[a * width + (i - from)] = T(m.weights[order[i] * m.outputs + packed.outputs[a]]);
         for (ptrdiff_t i = from; i < to; i++) {
             double largest = 0;
             for (ptrdiff_t o = 0; o < m.outputs; o++)
-                largest = std::fmax(largest, std::abs(m.weights[i * m.outputs + o]));
+                largest = std::fmax(largest, std::abs(m.weights[order[i] * m.outputs + o]));
             largest_weight[i] = T(largest * (1 + 1e-6) + 1e-37);
-            total_weight += double(largest_weight[i]);
+            packed.total += double(largest_weight[i]);
         }
         panel_weights.push_back(std::move(packed));
     }

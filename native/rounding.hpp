@@ -16,19 +16,20 @@ namespace dormie {
 
 template <class T> class Rounding {
   public:
-    Rounding(const Machine &m, const Packed<T> &packed, const RowTraits &row) : m_(m), packed_(packed) {
+    // Of a row with points no larger than `sizes`.
+    Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row) : m_(m) {
         const double d = double(m.features);
         const double tiny = std::sqrt(d) * least_normal;  // what rounding below the normal range may add to a norm
-        const double x = row.norm + tiny, s = packed.largest_norm + tiny;
+        const double x = row.norm + tiny, s = sizes.norm + tiny;
         const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
         const double gamma = chain * unit / (1 - chain * unit);
         const double scale = std::abs(row.scale);
-        const double size = scale * (x * s + packed.largest_offset) + std::abs(row.offset);
-        slack_ = scale * (gamma * x * s + d * least_normal) + 8 * unit * size;
+        const double size = scale * (x * s + sizes.offset) + std::abs(row.offset);
+        slack_ = scale * (gamma * x * s + d * least_normal) + (row.scale == 1 ? 4 : 8) * unit * size;
         set_term_errors(size + slack_);
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
         usable_ = !row.far && !row.lost && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&
-                  (1 + packed.total_weight) * (1 + top_) < 1e37;
+                  sizes.offset < 1e37 && (scale == 0 || (scale > 1e-37 && scale < 1e37));
     }
 
     // Bound on the error of v.
@@ -38,33 +39,33 @@ template <class T> class Rounding {
     double value_error() const {
         double error = per_term_;
         if (m_.kernel.kind == KernelKind::polynomial) error *= std::pow(largest_, m_.kernel.degree - 1);
-        return usable_ ? 1.001 * error + least_normal : std::numeric_limits<double>::infinity();
+        return usable_ ? 1.001 * error + least_normal : infinity;
     }
 
-    // Bound on the error of an output. error_sum: sum of largest weight times error size, as kernel_values gave it;
-    // where all sizes are 1 it is not summed but known.
-    double radius(double error_sum, double bias) const {
-        const KernelKind kind = m_.kernel.kind;
-        if (kind == KernelKind::sigmoid || kind == KernelKind::linear) error_sum = packed_.total_weight;
-        error_sum += packed_.total_weight * lost_size;
-        const double underflow =
-            2 * least_normal * (packed_.total_weight + double(m_.points_count) * (1 + top_));
-        const double sum_gamma = weigh_roundings * unit / (1 - weigh_roundings * unit);
+    // Bound on the error of a weighted sum of kernel values, given the sum of largest weight times error size. With it
+    // goes what values and sizes lose below the normal range, for `weight` in all over `count` points.
+    double sum_error(double error_sum, double weight, double count) const {
+        if (!usable_ || !((1 + weight) * (1 + top_) < 1e37)) return infinity;
+        error_sum += weight * lost_size;
+        const double underflow = 2 * least_normal * (weight + count * (1 + top_));
+        const double roundings = ops<T>().weigh_roundings, sum_gamma = roundings * unit / (1 - roundings * unit);
         const double relative = per_term_ + (sum_gamma + panel_error) * largest_;
-        const double radius = 1.001 * (error_sum * relative + underflow) + panel_error * std::abs(bias);
-        return usable_ ? radius : std::numeric_limits<double>::infinity();
+        return 1.001 * (error_sum * relative + underflow);
     }
+
+    static double bias_error(double bias) { return panel_error * std::abs(bias); }
 
   private:
     // per_term_ bounds a value's error over its error size: the value itself (rbf), (|v| + slack)^(p-1) (polynomial),
     // or 1. largest_ bounds a value over its error size.
     void set_term_errors(double largest_v) {
-        largest_ = 1;
         switch (m_.kernel.kind) {
-            case KernelKind::rbf:
+            case KernelKind::rbf: {
+                const double exponent = slack_ / log2e + 2 * exp2_error_units * unit;
                 // Past 1 / lost_size it is all the same: no more than 1 is lost of any value, even if it came out as 0.
-                per_term_ = std::fmin(std::expm1(slack_ / log2e + 2 * exp2_error_units * unit), 1 / lost_size);
+                per_term_ = exponent < 1 ? exponent * (1 + exponent) : std::fmin(std::expm1(exponent), 1 / lost_size);
                 break;
+            }
             case KernelKind::sigmoid:
                 per_term_ = slack_ / (2 * log2e) + 8 * unit;
                 break;
@@ -82,10 +83,10 @@ template <class T> class Rounding {
     static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
     static constexpr double lost_size = 64 * least_normal;  // what an error size may lose below the normal range
-    static constexpr double panel_error = 0x1p-40;  // adding panels in double: more than a million of them
+    static constexpr double panel_error = 0x1p-40;          // adding panels in double: thousands of them
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
     const Machine &m_;
-    const Packed<T> &packed_;
-    double slack_, per_term_, largest_;
+    double slack_, per_term_ = 0, largest_ = 1;
     double top_;   // bound on any kernel value
     bool usable_;  // nothing overflows, and the 1.001 covers the rounding of error sizes
 };

@@ -178,8 +178,12 @@ template <class T> double peak(ptrdiff_t repeats) {
     return 2.0 * chains * lanes<T> * double(repeats);
 }
 
+// Half the vectors of a panel one after the other, the two halves, the lanes in pairs; product and weight.
+template <class T>
+constexpr int weigh_roundings_ = dormie::panel_width<T> / lanes<T> / 2 + 1 + __builtin_ctz(lanes<T>) + 2;
+
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
-    return {name,     group_rows_,   list_tiles_, group_products<T>, list_products<T>, kernel_values<T>,
+    return {name,     group_rows_,   list_tiles_, weigh_roundings_<T>, group_products<T>, list_products<T>, kernel_values<T>,
             weigh<T>, solve<T>,      project<T>,  exp2_array<T>,     peak<T>};
 }
 

@@ -55,6 +55,11 @@ def geometry(machine: Machine, arrays: Mapping[str, Any]) -> Any:
     return None if kept is None else _native.Geometry(kept, *(np.ascontiguousarray(arrays[n]) for n in SPAN))
 
 
+def walk(geometry: Any, row: Any) -> Any:
+    """The native walk of one row over a geometry's landmarks."""
+    return _native.Walk(geometry, np.ascontiguousarray(row, dtype=np.float64))
+
+
 def _machine(machine: Machine) -> Any:
     if isinstance(machine.kernel, Custom):
         return None

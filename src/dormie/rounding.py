@@ -1,0 +1,73 @@
+"""Bounds on the rounding of what is computed once, before any row comes: Gram matrices, sums over all points.
+
+Rows' own rounding is bounded in the native core (rounding.hpp).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
+from dormie.machine import Floats
+
+UNIT = 2.0**-53
+
+
+def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
+    """A bound on the error of any entry of `kernel.matrix(a, b)`, for the kernels that are inner products."""
+    d = a.shape[1]
+    if isinstance(kernel, RBF):
+        # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
+        return (0.37 * (d + 4) + 4) * UNIT
+    if isinstance(kernel, Normalized):
+        if isinstance(kernel.kernel, RBF):
+            return kernel_value_error(kernel.kernel, a, b) + 4 * UNIT
+        degree = kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
+        return 2 * (degree + 2) * (d + 6) * UNIT
+    size = _largest_norm(a) * _largest_norm(b)
+    if isinstance(kernel, Linear):
+        return (d + 2) * UNIT * size
+    if isinstance(kernel, Polynomial):
+        base = kernel.gamma * size + abs(kernel.coef0)
+        return float(2 * kernel.degree * (d + 4) * UNIT * base**kernel.degree)
+    raise TypeError(f"no bound on the rounding of {kernel!r}")
+
+
+def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
+    """`factor @ factor.T - gram`, almost without rounding.
+
+    The factor is cut into slices of so few bits that the products of the leading slices, and their sums, are exact in
+    float64; what is left over is 2^-40 smaller, and so is its rounding.
+    """
+    k = factor.shape[1]
+    bits = (52 - math.ceil(math.log2(max(k, 2)))) // 2
+    top = 2.0 ** math.ceil(math.log2(max(float(np.abs(factor).max(initial=0.0)), 1e-300)))
+    first = np.round(factor / top * 2.0**bits) / 2.0**bits * top
+    second = np.round((factor - first) / top * 2.0 ** (2 * bits)) / 2.0 ** (2 * bits) * top
+    third = factor - first - second
+    cross = first @ second.T
+    rest = first @ third.T
+    small = second @ second.T + rest + rest.T + second @ third.T + third @ second.T
+    return np.asarray((first @ first.T - gram) + (cross + cross.T) + small)
+
+
+def _largest_norm(rows: Floats) -> float:
+    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))) * (1 + 1e-12)
+
+
+def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
+    """A bound on the error of any kernel value of the native float64 tiles between rows of a and b (rounding.hpp)."""
+    if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
+        return kernel_value_error(kernel, a, b) + 100 * UNIT * _degree(kernel)
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    chain = 64 + a.shape[1] / 64 + 16
+    x, s = _largest_norm(a), _largest_norm(b)
+    if isinstance(inner, RBF):
+        return math.expm1(chain * UNIT * inner.gamma * (x + s) ** 2 + 16 * UNIT)
+    return kernel_value_error(inner, a, b) * max(1.0, chain / a.shape[1])
+
+
+def _degree(kernel: Normalized) -> int:
+    return kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1

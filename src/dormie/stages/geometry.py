@@ -1,0 +1,190 @@
+"""Anytime intervals (DeCoste 2002): the geometry stage.
+
+Landmarks S_1..S_k span a subspace of feature space. A row x has coordinates q = T^-1 k(S, x) in it, w has coordinates
+c = T^-1 <phi(S), w>, where T T' is the landmarks' Gram matrix; what lies outside is at most rho for w and R for x:
+
+    G(x) = c.q + b  within  rho R,      rho^2 = |w|^2 - |c|^2,   R^2 = K(x,x) - |q|^2.
+
+**Rounding.** The numbers at hand are T, c (floats, taken as they are) and q as computed. With N = T^-1 (exactly) and
+a = N'q, p = sum a_i phi(S_i), and alpha = N'c, w' = sum alpha_i phi(S_i), v = w - w':
+
+    G - b = c.q + a.(g - T c) - alpha.(eta - dT q) + alpha'F a + <v, phi(x) - p>
+    |phi(x) - p|^2 = K(x,x) - |q|^2 + 2 a.(eta - dT q) - a'F a
+    |v|^2 = |w|^2 - |c|^2 - 2 alpha.(g - T c) - alpha'F alpha
+
+where g = <phi(S), w>, F = T T' - K_SS, eta the errors of the row's kernel values, and dT <= gamma_k |T| the backward
+error of forward substitution. So every term is bounded by norms known beforehand and by |a| <= h = sum_j |q_j| |N_j|,
+which costs one multiply-add a landmark. `Span` computes those norms, each rounded up; geometry.cpp puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from dormie import native
+from dormie.landmarks import correlations
+from dormie.machine import Floats, Machine
+from dormie.rounding import UNIT, exact_gram_error, kernel_value_error, tile_value_error
+from dormie.rules import Value
+from dormie.stages.base import Decisions, Stage
+
+_UP = 1 + 1e-9  # room for the rounding of the norms themselves
+
+
+class Geometry(Stage):
+    """Intervals from landmarks, as many as it takes, at most `budget`."""
+
+    name = "geometry"
+
+    def __init__(self, machine: Machine, arrays: dict[str, Floats], budget: int) -> None:
+        if not machine.kernel.positive_semidefinite:
+            raise ValueError(f"the geometry stage needs a positive semi-definite kernel, {machine.kernel!r} is not one")
+        if not 1 <= budget <= len(arrays["points"]):
+            raise ValueError(f"geometry: budget must be between 1 and {len(arrays['points'])}, got {budget}")
+        self.machine = machine
+        self.arrays = arrays
+        self.budget = budget
+        self._native = native.geometry(machine, arrays)
+
+    @classmethod
+    def build(cls, machine: Machine, landmarks: Floats) -> Geometry:
+        """The stage over given landmarks (in mapped coordinates), in their order; any points will do.
+
+        Landmarks that leave too little outside the span of those before them end the list.
+        """
+        arrays = _span(machine, np.ascontiguousarray(landmarks, dtype=np.float64))
+        return cls(machine, arrays, len(arrays["points"]))
+
+    def limited(self, budget: int) -> Geometry:
+        """The same stage, giving up after fewer landmarks."""
+        k = min(budget, len(self.arrays["points"]))
+        arrays = {name: a[:k, :k] if name == "factor" else a[:k] for name, a in self.arrays.items()}
+        return Geometry(self.machine, arrays, k)
+
+    def decide(self, rows: Any) -> Decisions:
+        if isinstance(self.machine.rule, Value):
+            middle, radius = self.interval(rows, self.budget)
+            settled = self.machine.rule.settled(middle - radius, middle + radius)
+            return Decisions(middle, settled, np.full(len(middle), self.budget, dtype=np.int64))
+        answers, steps = self._native.decide(*native.arguments(rows, self.budget))
+        return Decisions(answers, answers >= 0, steps.astype(np.int64))
+
+    def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
+        """Middle and radius of every output of every row after `budget` landmarks."""
+        return self._native.interval(*native.arguments(rows, budget))  # type: ignore[no-any-return]
+
+    def walk(self, row: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Middle and radius of one row's outputs after each landmark, worked out as they are asked for."""
+        walk = native.walk(self._native, row)
+        while True:
+            middles, radii = walk.next()
+            if not len(middles):
+                return
+            yield from zip(middles, radii, strict=True)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        return {"budget": self.budget}, dict(self.arrays)
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Geometry:
+        if set(arrays) != set(native.SPAN) or set(numbers) != {"budget"} or not isinstance(numbers["budget"], int):
+            raise ValueError("geometry: the arrays or numbers of another stage")
+        return cls(machine, arrays, numbers["budget"])
+
+    def __reduce__(self) -> tuple[type[Geometry], tuple[Any, ...]]:
+        return Geometry, (self.machine, self.arrays, self.budget)
+
+
+def _span(machine: Machine, landmarks: Floats) -> dict[str, Floats]:
+    """The arrays of `Span` in geometry.hpp: what the landmarks know of w, and how far each number may be off."""
+    landmarks, gram, factor = _factorise(machine, landmarks)
+    k = np.arange(1, len(landmarks) + 1)
+    value_error = kernel_value_error(machine.kernel, landmarks, landmarks)
+    factor_norm = np.sqrt(np.cumsum(np.einsum("ij,ij->i", factor, factor)))
+    squares = np.cumsum(np.cumsum(exact_gram_error(factor, gram) ** 2, axis=0), axis=1)
+    factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
+    inverse, norms = _inverse(factor)
+    g, g_error = _known_of_w(machine, landmarks)
+    c = scipy.linalg.solve_triangular(factor, g, lower=True)
+    coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
+    misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
+    misfit += (k * UNIT * factor_norm)[:, None] * coordinate_norms
+    weight_norms = _weight_norms(inverse, c, norms)
+    w2, w2_error = _squared_norm(machine)
+    rho2 = w2 - coordinate_norms**2 * (1 - k[:, None] * UNIT) + w2_error
+    rho2 += 2 * weight_norms * misfit + weight_norms**2 * factor_error[:, None]
+    return {
+        "points": landmarks,
+        "factor": factor,
+        "coordinates": c,
+        "norms": norms,
+        "rho": np.sqrt(np.maximum(rho2, 0)) * _UP,
+        "coordinate_norms": coordinate_norms * _UP,
+        "weight_norms": weight_norms * _UP,
+        "misfit": misfit * _UP,
+        "factor_error": factor_error * _UP,
+        "factor_norm": factor_norm * _UP,
+    }
+
+
+def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Floats]:
+    """Landmarks as far as their Gram matrix is safely positive definite, the matrix, and its Cholesky factor."""
+    gram = machine.kernel.matrix(landmarks, landmarks)
+    factor, info = scipy.linalg.lapack.dpotrf(gram, lower=True, clean=True)
+    k = info - 1 if info > 0 else len(landmarks)
+    safe = np.diagonal(factor)[:k] ** 2 > 1e-10 * np.diagonal(gram)[:k]
+    k = k if safe.all() else int(np.argmin(safe))
+    if k == 0:
+        raise ValueError("geometry: no usable landmark (the first has K(s, s) = 0)")
+    return landmarks[:k], gram[:k, :k], np.ascontiguousarray(factor[:k, :k])
+
+
+def _inverse(factor: Floats) -> tuple[Floats, Floats]:
+    """T^-1, and upper bounds on the norms of its rows."""
+    k = len(factor)
+    inverse = scipy.linalg.solve_triangular(factor, np.eye(k), lower=True)
+    row_norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
+    defect = np.linalg.norm(inverse @ factor - np.eye(k), axis=1)
+    defect += k * UNIT * row_norms * np.linalg.norm(factor)
+    total = np.linalg.norm(defect)
+    if total >= 0.5:
+        raise ValueError("geometry: the landmarks are too nearly dependent")
+    return inverse, (row_norms + defect * np.linalg.norm(row_norms) / (1 - total)) * _UP
+
+
+def _weight_norms(inverse: Floats, c: Floats, norms: Floats) -> Floats:
+    """Upper bounds on |N'c| for every number of landmarks and every output."""
+    row_norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
+    found = np.stack([np.linalg.norm(np.cumsum(column[:, None] * inverse, axis=0), axis=1) for column in c.T], axis=1)
+    return np.asarray(found + np.cumsum(np.abs(c) * (norms - row_norms * (1 - 1e-12))[:, None], axis=0))
+
+
+def _known_of_w(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats]:
+    """<phi(S), w> for every landmark and output, and how far each may be off."""
+    sums = np.zeros((len(landmarks), machine.n_outputs))
+    sizes = np.zeros_like(sums)
+    block = 256  # short sums, then a sum of sums: their rounding grows with the longer of the two
+    for start in range(0, machine.n_points, block):
+        values = machine.kernel.matrix(landmarks, machine.points[start : start + block])
+        weights = machine.weights[start : start + block]
+        sums += values @ weights
+        sizes += np.abs(values) @ np.abs(weights)
+    value_error = kernel_value_error(machine.kernel, landmarks, machine.points)
+    roundings = block + machine.n_points // block + 2
+    return sums, value_error * np.abs(machine.weights).sum(axis=0) + 1.01 * roundings * UNIT * sizes
+
+
+def _squared_norm(machine: Machine) -> tuple[Floats, Floats]:
+    """|w|^2 of every output, and how far it may be off."""
+    weights, sizes = machine.weights, np.abs(machine.weights)
+    both = correlations(machine, np.hstack([weights, sizes]))
+    corr, corr_sizes = both[:, : machine.n_outputs], both[:, machine.n_outputs :]
+    value_error = tile_value_error(machine.kernel, machine.points, machine.points)
+    roundings = 128 + machine.n_points / 128 + machine.n_points  # a panel, the panels, and the sum over points
+    error = value_error * sizes.sum(axis=0) ** 2 + 1.01 * roundings * UNIT * np.einsum("ic,ic->c", sizes, corr_sizes)
+    return np.einsum("ic,ic->c", weights, corr), error
