@@ -12,6 +12,7 @@
 
 #include "dense.hpp"
 #include "dispatch.hpp"
+#include "fast_stopping.hpp"
 #include "geometry.hpp"
 #include "ops.hpp"
 
@@ -176,6 +177,35 @@ class BoundDense {
     const Dense dense_;
 };
 
+class BoundFastStopping {
+  public:
+    BoundFastStopping(std::shared_ptr<Kept> kept, bool nonnegative)
+        : kept_(std::move(kept)), stopping_(kept_->machine, nonnegative) {}
+
+    auto decide(const Rows &rows, int threads) const {
+        int32_t *answer;
+        int64_t *term;
+        auto answers = new_array(answer, rows.n);
+        auto terms = new_array(term, rows.n);
+        run_on(kept_->machine, rows, threads, stopping_.work(rows.n),
+               [&](Team &team) { stopping_.decide(rows, team, answer, term); });
+        return nb::make_tuple(answers, terms);
+    }
+
+    auto interval(const Rows &rows, ptrdiff_t budget, int threads) const {
+        double *low, *high;
+        auto lows = new_array(low, rows.n, kept_->machine.outputs);
+        auto highs = new_array(high, rows.n, kept_->machine.outputs);
+        run_on(kept_->machine, rows, threads, stopping_.work(rows.n),
+               [&](Team &team) { stopping_.interval(rows, budget, team, low, high); });
+        return nb::make_tuple(lows, highs);
+    }
+
+  private:
+    const std::shared_ptr<Kept> kept_;
+    const FastStopping stopping_;
+};
+
 class BoundGeometry {
   public:
     BoundGeometry(std::shared_ptr<Kept> kept, Matrix points, Matrix factor, Matrix coordinates, Vector norms, Matrix rho,
@@ -302,6 +332,9 @@ NB_MODULE(_native, m) {
     bind_rows(dense, "outputs", &BoundDense::outputs);
     bind_rows(dense, "interval", &BoundDense::interval);
     bind_rows(dense, "decide", &BoundDense::decide);
+    auto fast_stopping = nb::class_<BoundFastStopping>(m, "FastStopping").def(nb::init<std::shared_ptr<Kept>, bool>());
+    bind_rows(fast_stopping, "decide", &BoundFastStopping::decide);
+    bind_rows(fast_stopping, "interval", &BoundFastStopping::interval);
     auto geometry = nb::class_<BoundGeometry>(m, "Geometry")
                         .def(nb::init<std::shared_ptr<Kept>, Matrix, Matrix, Matrix, Vector, Matrix, Matrix, Matrix,
                                       Matrix, Vector, Vector>());

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rounding.hpp"
-#include "row_block.hpp"
+#include "panel.hpp"
 #include "rules.hpp"
 
 namespace dormie {
@@ -12,58 +11,6 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
-
-// What one thread needs to evaluate a block.
-template <class T> struct Workspace {
-    Workspace(const Machine &m, int rows)
-        : block(m, rows),
-          values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
-          errors(panel_width<T>),
-          sums(size_t(rows) * 2 * m.outputs) {}
-    RowBlock<T> block;
-    Aligned<T> values, errors;
-    std::vector<double> sums;
-};
-
-// Adds one panel's terms of one row: outputs to sums[0..outputs), and in float what rounding may have done to each to
-// the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
-// that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
-// machine) are not charged for it.
-template <class T>
-void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowTraits &row, T *values, T *errors,
-             double *sums) {
-    constexpr int width = panel_width<T>;
-    constexpr bool screening = sizeof(T) == 4;  // double is what the promise is stated in
-    const auto &op = ops<T>();
-    const KernelKind kind = m.kernel.kind;
-    const int lanes = packed.tiles_of(panel) * tile_width<T>;
-    const ptrdiff_t from = panel * width;
-    const auto &weights = packed.panel_weights[panel];
-    const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
-    const bool own_sizes = screening && kind == KernelKind::polynomial;
-    std::fill(values + lanes, values + width, T(0));
-    if (own_sizes) std::fill(errors + lanes, errors + width, T(0));
-    op.kernel_values(kind, m.kernel.degree, {T(row.scale), T(row.offset), own_sizes ? rounding.slack() : T(0)},
-                     packed.lane_offset.get() + from, values, own_sizes ? errors : nullptr, lanes);
-    op.weigh(values, weights.weights.get(), width, weights.outputs.data(), int(weights.outputs.size()), sums);
-    if (!screening) return;
-    const int32_t first = 0;
-    double error_sum = 0;
-    if (own_sizes || kind == KernelKind::rbf)
-        op.weigh(own_sizes ? errors : values, packed.largest_weight.get() + from, width, &first, 1, &error_sum);
-    else
-        error_sum = weights.total;
-    const double error = rounding.sum_error(error_sum, weights.total, lanes);
-    for (const int32_t o : weights.outputs) sums[m.outputs + o] += error;
-}
-
-template <class T>
-void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
-    space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
-    for (int r = 0; r < space.block.count(); r++)
-        add_row(m, packed, panel, space.block.row(r), space.values.get() + ptrdiff_t(r) * panel_stride<T>,
-                space.errors.get(), sums + r * 2 * m.outputs);
-}
 
 }  // namespace
 
@@ -148,7 +95,7 @@ void Dense::interval(const Rows &rows, Team &team, double *middle, double *radiu
 void Dense::decide(const Rows &rows, Team &team, int32_t *answers, bool *refined) const {
     std::vector<Judge> judges(team.threads(), Judge(machine_.rule));
     evaluate<float>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
-        answers[i] = judges[worker].settle(g, radius);
+        answers[i] = judges[worker].settle(g, radius, int(machine_.outputs));
         refined[i] = answers[i] == unsettled;
     });
     std::vector<ptrdiff_t> open;

@@ -22,18 +22,6 @@ Machine without_weights(Machine m, const Span &span) {
     return m;
 }
 
-double diagonal(const Kernel &k, const RowTraits &row) {
-    switch (k.kind) {
-        case KernelKind::rbf: return 1;
-        case KernelKind::linear: return row.norm * row.norm;
-        case KernelKind::polynomial:
-            if (k.normalized) return row.scale > 0 ? 1 : 0;
-            return std::pow(k.gamma * row.norm * row.norm + k.coef0, k.degree);
-        case KernelKind::sigmoid: break;  // not positive semi-definite: never here
-    }
-    return std::numeric_limits<double>::quiet_NaN();
-}
-
 ptrdiff_t rows_at_once(ptrdiff_t features) { return std::clamp<ptrdiff_t>((1 << 16) / features, 32, 256); }
 
 }  // namespace
@@ -111,7 +99,7 @@ class Geometry::Block {
         const double square = squares_[r], h = sizes_[r] * (1 + 1e-12);
         const double root = std::sqrt(square), gamma = double(done_ + 20) * unit;
         const double mistake = std::sqrt(double(done_)) * value_errors_[r] + gamma * s.factor_norm[k] * root;
-        const double self = diagonal(g_.machine_.kernel, rows_.row(r));
+        const double norm = rows_.row(r).norm, self = diagonal(g_.machine_.kernel, norm * norm);
         const double self_error = double((g_.machine_.kernel.degree + 1) * (g_.machine_.features + 8)) * unit * self;
         const double far2 = self + self_error - square * (1 - gamma) + 2 * h * mistake + h * h * s.factor_error[k];
         const double far = far2 > 0 ? std::sqrt(far2) : far2 <= 0 ? 0 : far2;  // NaN stays
@@ -238,7 +226,7 @@ void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *a
                 if (block.settled(r)) continue;
                 const double *middle, *radius;
                 block.interval(r, middle, radius);
-                const int answer = judge.settle(middle, radius);
+                const int answer = judge.settle(middle, radius, int(machine_.outputs));
                 if (answer == unsettled) {
                     open.push_back(r);
                     continue;

@@ -63,6 +63,18 @@ template <class T> class Aligned {
 
 inline constexpr double log2e = 1.4426950408889634074;
 
+// K(u, u) of a vector with |u|^2 = norm2.
+inline double diagonal(const Kernel &k, double norm2) {
+    switch (k.kind) {
+        case KernelKind::rbf: return 1;
+        case KernelKind::linear: return norm2;
+        case KernelKind::sigmoid: return std::tanh(k.gamma * norm2 + k.coef0);
+        case KernelKind::polynomial: break;
+    }
+    const double base = k.gamma * norm2 + k.coef0;
+    return k.normalized ? base > 0 : std::pow(base, k.degree);
+}
+
 inline double squared_norm(const double *x, ptrdiff_t d) {
     double sum = 0;
     for (ptrdiff_t j = 0; j < d; j++) sum += x[j] * x[j];
@@ -105,8 +117,8 @@ struct PointSizes {
 
 template <class T> class Packed {
   public:
-    explicit Packed(const Machine &m)
-        : order(packing_order(m)),
+    explicit Packed(const Machine &m, bool keep_order = false)
+        : order(packing_order(m, keep_order)),
           tiles((m.points_count + tile_width<T> - 1) / tile_width<T>),
           panels((tiles + panel_tiles - 1) / panel_tiles),
           tile_stride(m.features * tile_width<T>),
@@ -143,11 +155,11 @@ template <class T> class Packed {
   private:
     // By norm, so that the points of a panel are of one size and its bounds are tight; but where outputs have zero
     // weights the machine's own order stays, which brings points of the same outputs together.
-    static std::vector<ptrdiff_t> packing_order(const Machine &m) {
+    static std::vector<ptrdiff_t> packing_order(const Machine &m, bool keep) {
         std::vector<ptrdiff_t> order(m.points_count);
         std::iota(order.begin(), order.end(), 0);
         const ptrdiff_t n = m.points_count * m.outputs;
-        if (m.outputs == 0 || std::find(m.weights, m.weights + n, 0.0) != m.weights + n) return order;
+        if (keep || m.outputs == 0 || std::find(m.weights, m.weights + n, 0.0) != m.weights + n) return order;
         std::vector<double> norms(m.points_count);
         for (ptrdiff_t i = 0; i < m.points_count; i++) norms[i] = squared_norm(m.points + i * m.features, m.features);
         std::stable_sort(order.begin(), order.end(), [&](ptrdiff_t a, ptrdiff_t b) { return norms[a] < norms[b]; });

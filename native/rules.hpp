@@ -21,15 +21,22 @@ class Judge {
   public:
     explicit Judge(const Rule &rule) : rule_(rule), least_(rule.classes), most_(rule.classes), sums_(rule.classes) {}
 
-    // The answer that every point of the box g - radius ... g + radius has, or `unsettled`.
-    int settle(const double *g, const double *radius) {
+    // The answer that every point between low and high has, or `unsettled`.
+    int settle_between(const double *low, const double *high) {
         switch (rule_.kind) {
-            case RuleKind::sign: return settle_sign(g[0] - radius[0], g[0] + radius[0]);
-            case RuleKind::vote: return settle_vote(g, radius);
-            case RuleKind::argmax: return settle_argmax(g, radius);
+            case RuleKind::sign: return settle_sign(low[0], high[0]);
+            case RuleKind::vote: return settle_vote(low, high);
+            case RuleKind::argmax: return settle_argmax(low, high);
             case RuleKind::value: return unsettled;
         }
         return unsettled;
+    }
+
+    // The same for the box g - radius ... g + radius.
+    int settle(const double *g, const double *radius, int outputs) {
+        low_.resize(outputs), high_.resize(outputs);
+        for (int o = 0; o < outputs; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+        return settle_between(low_.data(), high_.data());
     }
 
     int answer(const double *g) {
@@ -49,13 +56,13 @@ class Judge {
         return unsettled;
     }
 
-    int settle_vote(const double *g, const double *radius) {
+    int settle_vote(const double *low, const double *high) {
         least_.assign(rule_.classes, 0);
         most_.assign(rule_.classes, 0);
         for (int a = 0, o = 0; a < rule_.classes; a++)
             for (int b = a + 1; b < rule_.classes; b++, o++) {
-                const bool first = g[o] - radius[o] > 0;
-                const bool second = rule_.break_ties ? g[o] + radius[o] < 0 : g[o] + radius[o] <= 0;
+                const bool first = low[o] > 0;
+                const bool second = rule_.break_ties ? high[o] < 0 : high[o] <= 0;
                 least_[a] += first, most_[a] += !second;
                 least_[b] += second, most_[b] += !first;
             }
@@ -68,10 +75,10 @@ class Judge {
         return winner;
     }
 
-    int settle_argmax(const double *g, const double *radius) const {
-        const int winner = largest(g);
+    int settle_argmax(const double *low, const double *high) const {
+        const int winner = largest(low);
         for (int k = 0; k < rule_.classes; k++)
-            if (k != winner && !(g[winner] - radius[winner] > g[k] + radius[k])) return unsettled;
+            if (k != winner && !(low[winner] > high[k])) return unsettled;
         return winner;
     }
 
@@ -113,7 +120,7 @@ class Judge {
 
     const Rule &rule_;
     std::vector<int> least_, most_;
-    std::vector<double> sums_;
+    std::vector<double> sums_, low_, high_;
 };
 
 }  // namespace dormie

@@ -49,6 +49,12 @@ def dense(machine: Machine) -> Any:
     return None if kept is None else _native.Dense(kept)
 
 
+def fast_stopping(machine: Machine) -> Any:
+    """The native partial sums of a machine whose points are in order, or None."""
+    kept = _machine(machine)
+    return None if kept is None else _native.FastStopping(kept, machine.kernel.nonnegative)
+
+
 def geometry(machine: Machine, arrays: Mapping[str, Any]) -> Any:
     """The native anytime intervals of a machine over landmarks, or None; arrays as `stages.geometry` makes them."""
     kept = _machine(machine)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dormie.stages.base import Decisions, Stage
 from dormie.stages.dense import Dense
+from dormie.stages.fast_stopping import FastStopping
+from dormie.stages.geometry import Geometry
 
-STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Dense,)}
+STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Dense, FastStopping, Geometry)}
 
-__all__ = ["STAGES", "Decisions", "Dense", "Stage"]
+__all__ = ["STAGES", "Decisions", "Dense", "FastStopping", "Geometry", "Stage"]

@@ -1,0 +1,135 @@
+#include "fast_stopping.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "panel.hpp"
+#include "rules.hpp"
+
+namespace dormie {
+
+namespace {
+constexpr int block_rows = 128;
+}
+
+FastStopping::FastStopping(const Machine &m, bool nonnegative)
+    : machine_(m),
+      packed_(m, true),
+      lowering_(size_t(packed_.panels + 1) * m.outputs),
+      raising_(size_t(packed_.panels + 1) * m.outputs) {
+    constexpr double up = 1 + 1e-9;  // more than the rounding of a tail, square root and diagonal included
+    const ptrdiff_t c = m.outputs;
+    for (ptrdiff_t p = packed_.panels - 1; p >= 0; p--) {
+        const ptrdiff_t from = p * panel_width<float>, to = std::min<ptrdiff_t>(from + panel_width<float>, m.points_count);
+        for (ptrdiff_t o = 0; o < c; o++) {
+            double lowering = 0, raising = 0;
+            for (ptrdiff_t i = from; i < to; i++) {
+                const double weight = m.weights[i * c + o];
+                const double self = diagonal(m.kernel, squared_norm(m.points + i * m.features, m.features));
+                const double size = std::abs(weight) * std::sqrt(self) * up;
+                if (weight < 0 || !nonnegative) lowering += size;
+                if (weight > 0 || !nonnegative) raising += size;
+            }
+            lowering_[p * c + o] = lowering_[(p + 1) * c + o] + lowering;
+            raising_[p * c + o] = raising_[(p + 1) * c + o] + raising;
+        }
+    }
+}
+
+// Rows on their way through the panels, closed up as they are settled.
+class FastStopping::Block {
+  public:
+    Block(const FastStopping &stopping, int capacity)
+        : f_(stopping), space_(f_.machine_, capacity), low_(f_.machine_.outputs), high_(f_.machine_.outputs) {}
+
+    void fill(const Rows &rows, ptrdiff_t from, int count) {
+        space_.block.fill(rows, nullptr, from, count);
+        std::fill(space_.sums.begin(), space_.sums.end(), 0.0);
+        numbers_.resize(count);
+        for (int r = 0; r < count; r++) numbers_[r] = from + r;
+        done_ = 0;
+    }
+
+    int count() const { return space_.block.count(); }
+    ptrdiff_t number(int r) const { return numbers_[r]; }
+    ptrdiff_t panels_done() const { return done_; }
+
+    void advance() { add_panel(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
+
+    void interval(int r, const double *&low, const double *&high) {
+        const ptrdiff_t c = f_.machine_.outputs;
+        const double norm = space_.block.row(r).norm;
+        const double root = std::sqrt(diagonal(f_.machine_.kernel, norm * norm)) * (1 + 1e-9);
+        const double *sums = space_.sums.data() + r * 2 * c;
+        for (ptrdiff_t o = 0; o < c; o++) {
+            const double middle = sums[o] + f_.machine_.bias[o];
+            const double rounding = sums[c + o] + Rounding<float>::bias_error(f_.machine_.bias[o]);
+            low_[o] = middle - rounding - root * f_.lowering_[done_ * c + o];
+            high_[o] = middle + rounding + root * f_.raising_[done_ * c + o];
+        }
+        low = low_.data();
+        high = high_.data();
+    }
+
+    void keep(const std::vector<int> &open) {
+        const ptrdiff_t width = 2 * f_.machine_.outputs;
+        for (int r = 0; r < int(open.size()); r++) {
+            numbers_[r] = numbers_[open[r]];
+            std::copy_n(space_.sums.data() + open[r] * width, width, space_.sums.data() + r * width);
+        }
+        space_.block.keep(open);
+    }
+
+  private:
+    const FastStopping &f_;
+    Workspace<float> space_;
+    std::vector<double> low_, high_;
+    std::vector<ptrdiff_t> numbers_;
+    ptrdiff_t done_ = 0;
+};
+
+void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms) const {
+    const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
+    const int size = int(std::clamp<ptrdiff_t>(share, 1, block_rows));
+    std::vector<std::unique_ptr<Block>> blocks(team.threads());
+    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
+        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
+        Block &block = *blocks[worker];
+        Judge judge(machine_.rule);
+        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
+        std::vector<int> open;
+        while (block.count() > 0 && block.panels_done() < packed_.panels && !team.should_stop()) {
+            block.advance();
+            const int64_t so_far = std::min<int64_t>(block.panels_done() * panel_width<float>, machine_.points_count);
+            open.clear();
+            for (int r = 0; r < block.count(); r++) {
+                const double *low, *high;
+                block.interval(r, low, high);
+                answers[block.number(r)] = judge.settle_between(low, high);
+                terms[block.number(r)] = so_far;
+                if (answers[block.number(r)] == unsettled) open.push_back(r);
+            }
+            if (int(open.size()) < block.count()) block.keep(open);
+        }
+    });
+}
+
+void FastStopping::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const {
+    const ptrdiff_t c = machine_.outputs;
+    const ptrdiff_t panels = std::min((budget + panel_width<float> - 1) / panel_width<float>, packed_.panels);
+    team.run((rows.n + block_rows - 1) / block_rows, [&](ptrdiff_t task, int) {
+        const int count = int(std::min<ptrdiff_t>(block_rows, rows.n - task * block_rows));
+        Block block(*this, count);
+        block.fill(rows, task * block_rows, count);
+        while (block.panels_done() < panels && !team.should_stop()) block.advance();
+        for (int r = 0; r < count; r++) {
+            const double *l, *h;
+            block.interval(r, l, h);
+            std::copy_n(l, c, low + block.number(r) * c);
+            std::copy_n(h, c, high + block.number(r) * c);
+        }
+    });
+}
+
+}  // namespace dormie
