@@ -98,7 +98,8 @@ class Kept {
             {KernelKind(nb::cast<int>(kernel["kind"])), nb::cast<double>(kernel["gamma"]),
              nb::cast<double>(kernel["coef0"]), nb::cast<int>(kernel["degree"]), nb::cast<bool>(kernel["normalized"])},
             {RuleKind(nb::cast<int>(rule["kind"])), nb::cast<int>(rule["classes"]), nb::cast<bool>(rule["zero"]),
-             nb::cast<bool>(rule["break_ties"]), nb::cast<bool>(rule["last_of_equal"])},
+             nb::cast<bool>(rule["break_ties"]), nb::cast<bool>(rule["last_of_equal"]),
+             nb::cast<double>(rule["tolerance"])},
             ptrdiff_t(points.shape(0)),
             ptrdiff_t(points.shape(1)),
             ptrdiff_t(weights.shape(1)),
@@ -140,6 +141,33 @@ void run_on(const Machine &machine, const Rows &rows, int threads, double multip
     }
 }
 
+// What a stage decides: a number for each row, and the outputs where they are the answer.
+class Answers {
+  public:
+    Answers(const Machine &machine, ptrdiff_t n)
+        : n_(n), numbers_(new_array(numbers, n)), is_value_(machine.rule.kind == RuleKind::value) {
+        if (is_value_) values_ = nb::cast(new_array(values, n, machine.outputs));
+    }
+
+    nb::object array() const { return is_value_ ? values_ : nb::cast(numbers_); }
+
+    auto settled() const {
+        bool *known;
+        auto array = new_array(known, n_);
+        for (ptrdiff_t i = 0; i < n_; i++) known[i] = numbers[i] != unsettled;
+        return array;
+    }
+
+    int32_t *numbers = nullptr;
+    double *values = nullptr;
+
+  private:
+    const ptrdiff_t n_;
+    const nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> numbers_;
+    const bool is_value_;
+    nb::object values_;
+};
+
 class BoundDense {
   public:
     explicit BoundDense(std::shared_ptr<Kept> kept) : kept_(std::move(kept)), dense_(kept_->machine) {}
@@ -151,21 +179,20 @@ class BoundDense {
         return array;
     }
 
-    auto interval(const Rows &rows, int threads) const {
+    template <class T> auto interval(const Rows &rows, int threads) const {
         double *middle, *radius;
         auto middles = new_array(middle, rows.n, kept_->machine.outputs);
         auto radii = new_array(radius, rows.n, kept_->machine.outputs);
-        run(rows, threads, [&](Team &team) { dense_.interval(rows, team, middle, radius); });
+        run(rows, threads, [&](Team &team) { dense_.interval<T>(rows, team, middle, radius); });
         return nb::make_tuple(middles, radii);
     }
 
     auto decide(const Rows &rows, int threads) const {
-        int32_t *answer;
         bool *refined;
-        auto answers = new_array(answer, rows.n);
+        Answers answers(kept_->machine, rows.n);
         auto refinements = new_array(refined, rows.n);
-        run(rows, threads, [&](Team &team) { dense_.decide(rows, team, answer, refined); });
-        return nb::make_tuple(answers, refinements);
+        run(rows, threads, [&](Team &team) { dense_.decide(rows, team, answers.numbers, refined, answers.values); });
+        return nb::make_tuple(answers.array(), refinements);
     }
 
   private:
@@ -183,13 +210,12 @@ class BoundFastStopping {
         : kept_(std::move(kept)), stopping_(kept_->machine, nonnegative) {}
 
     auto decide(const Rows &rows, int threads) const {
-        int32_t *answer;
         int64_t *term;
-        auto answers = new_array(answer, rows.n);
+        Answers answers(kept_->machine, rows.n);
         auto terms = new_array(term, rows.n);
         run_on(kept_->machine, rows, threads, stopping_.work(rows.n),
-               [&](Team &team) { stopping_.decide(rows, team, answer, term); });
-        return nb::make_tuple(answers, terms);
+               [&](Team &team) { stopping_.decide(rows, team, answers.numbers, term, answers.values); });
+        return nb::make_tuple(answers.array(), answers.settled(), terms);
     }
 
     auto interval(const Rows &rows, ptrdiff_t budget, int threads) const {
@@ -226,13 +252,13 @@ class BoundGeometry {
     }
 
     auto decide(const Rows &rows, ptrdiff_t budget, int threads) const {
-        int32_t *answer, *step;
-        auto answers = new_array(answer, rows.n);
+        int64_t *step;
+        Answers answers(kept_->machine, rows.n);
         auto steps = new_array(step, rows.n);
         budget = check(budget);
         run_on(kept_->machine, rows, threads, geometry_.work(rows.n, budget),
-               [&](Team &team) { geometry_.decide(rows, budget, team, answer, step); });
-        return nb::make_tuple(answers, steps);
+               [&](Team &team) { geometry_.decide(rows, budget, team, answers.numbers, step, answers.values); });
+        return nb::make_tuple(answers.array(), answers.settled(), steps);
     }
 
     auto interval(const Rows &rows, ptrdiff_t budget, int threads) const {
@@ -330,7 +356,8 @@ NB_MODULE(_native, m) {
              "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none());
     auto dense = nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>());
     bind_rows(dense, "outputs", &BoundDense::outputs);
-    bind_rows(dense, "interval", &BoundDense::interval);
+    bind_rows(dense, "interval", &BoundDense::interval<float>);
+    bind_rows(dense, "interval64", &BoundDense::interval<double>);
     bind_rows(dense, "decide", &BoundDense::decide);
     auto fast_stopping = nb::class_<BoundFastStopping>(m, "FastStopping").def(nb::init<std::shared_ptr<Kept>, bool>());
     bind_rows(fast_stopping, "decide", &BoundFastStopping::decide);

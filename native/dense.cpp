@@ -24,7 +24,7 @@ template <> const Packed<double> &Dense::packed<double>() const {
     return *double_;
 }
 
-template <class T, class Finish>
+template <class T, bool radii, class Finish>
 void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const {
     const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = 2 * machine_.outputs;
     if (n == 0) return;
@@ -55,7 +55,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
             std::fill(space.sums.begin(), space.sums.end(), 0.0);
             for (ptrdiff_t p = 0; p < packed.panels; p++) {
                 if (team.should_stop()) return;
-                add_panel(machine_, packed, p, space, space.sums.data());
+                add_panel<T, radii>(machine_, packed, p, space, space.sums.data());
             }
             finish_block(b * size, space, space.sums.data(), worker);
         });
@@ -69,7 +69,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
         std::vector<double> slots(size_t(packed.panels * step));
         for (int worker = 0; worker < team.threads(); worker++) space_of(worker).block.fill(rows, numbers, b * size, count);
         team.run(packed.panels, [&](ptrdiff_t p, int worker) {
-            if (!team.should_stop()) add_panel(machine_, packed, p, space_of(worker), slots.data() + p * step);
+            if (!team.should_stop()) add_panel<T, radii>(machine_, packed, p, space_of(worker), slots.data() + p * step);
         });
         std::vector<double> &sums = space_of(0).sums;
         std::fill(sums.begin(), sums.end(), 0.0);
@@ -80,29 +80,37 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
 }
 
 void Dense::outputs(const Rows &rows, Team &team, double *out) const {
-    evaluate<double>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *, int) {
-        std::copy(g, g + machine_.outputs, out + i * machine_.outputs);
+    evaluate<double, false>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *, int) {
+        std::copy_n(g, machine_.outputs, out + i * machine_.outputs);
     });
 }
 
-void Dense::interval(const Rows &rows, Team &team, double *middle, double *radius) const {
-    evaluate<float>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *r, int) {
-        std::copy(g, g + machine_.outputs, middle + i * machine_.outputs);
-        std::copy(r, r + machine_.outputs, radius + i * machine_.outputs);
+template <class T> void Dense::interval(const Rows &rows, Team &team, double *middle, double *radius) const {
+    evaluate<T, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *r, int) {
+        std::copy_n(g, machine_.outputs, middle + i * machine_.outputs);
+        std::copy_n(r, machine_.outputs, radius + i * machine_.outputs);
     });
 }
+template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
+template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
 
-void Dense::decide(const Rows &rows, Team &team, int32_t *answers, bool *refined) const {
-    std::vector<Judge> judges(team.threads(), Judge(machine_.rule));
-    evaluate<float>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
-        answers[i] = judges[worker].settle(g, radius, int(machine_.outputs));
+void Dense::decide(const Rows &rows, Team &team, int32_t *answers, bool *refined, double *values) const {
+    std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
+    auto keep = [&](ptrdiff_t i, const double *g) {
+        if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
+    };
+    evaluate<float, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
+        answers[i] = judges[worker].settle(g, radius);
         refined[i] = answers[i] == unsettled;
+        keep(i, g);
     });
     std::vector<ptrdiff_t> open;
     for (ptrdiff_t i = 0; i < rows.n; i++)
         if (refined[i]) open.push_back(i);
-    evaluate<double>(rows, &open, team,
-                     [&](ptrdiff_t i, const double *g, const double *, int worker) { answers[i] = judges[worker].answer(g); });
+    evaluate<double, false>(rows, &open, team, [&](ptrdiff_t i, const double *g, const double *, int worker) {
+        answers[i] = judges[worker].answer(g);
+        keep(i, g);
+    });
 }
 
 }  // namespace dormie

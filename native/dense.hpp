@@ -19,18 +19,20 @@ class Dense {
     // G of every row and output in double, rows x outputs.
     void outputs(const Rows &rows, Team &team, double *out) const;
 
-    // G in float and a radius that reaches the real value, each rows x outputs.
-    void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
+    // G in T and a radius that reaches the real value, each rows x outputs.
+    template <class T> void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
 
-    // The answer of every row, and whether double was needed for it.
-    void decide(const Rows &rows, Team &team, int32_t *answers, bool *refined) const;
+    // The answer of every row, and whether double was needed for it. Where the outputs are the answer they are in
+    // `values`, rows x outputs; else it may be null.
+    void decide(const Rows &rows, Team &team, int32_t *answers, bool *refined, double *values) const;
 
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
     double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }
 
   private:
-    // Calls finish(row number, outputs, radii, worker) once for each row, from the threads of the team.
-    template <class T, class Finish>
+    // Calls finish(row number, outputs, radii, worker) once for each row, from the threads of the team; the radii are
+    // only worked out where they are wanted.
+    template <class T, bool radii, class Finish>
     void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
     template <class T> const Packed<T> &packed() const;
 

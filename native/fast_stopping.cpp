@@ -11,7 +11,8 @@ namespace dormie {
 
 namespace {
 constexpr int block_rows = 128;
-}
+double middle_of(double low, double high) { return low + (high - low) / 2; }
+}  // namespace
 
 FastStopping::FastStopping(const Machine &m, bool nonnegative)
     : machine_(m),
@@ -55,7 +56,7 @@ class FastStopping::Block {
     ptrdiff_t number(int r) const { return numbers_[r]; }
     ptrdiff_t panels_done() const { return done_; }
 
-    void advance() { add_panel(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
+    void advance() { add_panel<float, true>(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
 
     void interval(int r, const double *&low, const double *&high) {
         const ptrdiff_t c = f_.machine_.outputs;
@@ -89,14 +90,14 @@ class FastStopping::Block {
     ptrdiff_t done_ = 0;
 };
 
-void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms) const {
-    const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
+void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const {
+    const ptrdiff_t c = machine_.outputs, share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::clamp<ptrdiff_t>(share, 1, block_rows));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
         Block &block = *blocks[worker];
-        Judge judge(machine_.rule);
+        Judge judge(machine_.rule, machine_.outputs);
         block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
         std::vector<int> open;
         while (block.count() > 0 && block.panels_done() < packed_.panels && !team.should_stop()) {
@@ -109,6 +110,7 @@ void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_
                 answers[block.number(r)] = judge.settle_between(low, high);
                 terms[block.number(r)] = so_far;
                 if (answers[block.number(r)] == unsettled) open.push_back(r);
+                if (values) std::transform(low, low + c, high, values + block.number(r) * c, middle_of);
             }
             if (int(open.size()) < block.count()) block.keep(open);
         }

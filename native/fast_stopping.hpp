@@ -17,8 +17,8 @@ class FastStopping {
     // The machine's points are in the order in which they are to be added, the largest terms first.
     FastStopping(const Machine &machine, bool nonnegative);
 
-    // The answer of each row, or `unsettled`, and the terms it took.
-    void decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms) const;
+    // The answer of each row, or `unsettled`, and the terms it took; `values` as in Dense::decide.
+    void decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const;
 
     // Low and high of each row and output after the panels that hold the first `budget` terms.
     void interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const;

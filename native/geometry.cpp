@@ -14,6 +14,7 @@ namespace {
 
 constexpr int W = tile_width<double>;
 constexpr double unit = 0x1p-53;
+constexpr double lost_square = 1e-290;  // more than sums of squares lose below the normal range
 
 Machine without_weights(Machine m, const Span &span) {
     m.points_count = span.landmarks;
@@ -96,11 +97,12 @@ class Geometry::Block {
         const ptrdiff_t c = g_.machine_.outputs, k = done_ - 1;
         const int lane = r % R;
         const ptrdiff_t group = r / R;
-        const double square = squares_[r], h = sizes_[r] * (1 + 1e-12);
-        const double root = std::sqrt(square), gamma = double(done_ + 20) * unit;
+        const double gamma = double(done_ + 20) * unit;
+        const double square = squares_[r], root = std::sqrt(square + lost_square), h = sizes_[r] * (1 + gamma);
         const double mistake = std::sqrt(double(done_)) * value_errors_[r] + gamma * s.factor_norm[k] * root;
         const double norm = rows_.row(r).norm, self = diagonal(g_.machine_.kernel, norm * norm);
-        const double self_error = double((g_.machine_.kernel.degree + 1) * (g_.machine_.features + 8)) * unit * self;
+        const double self_error =
+            double((g_.machine_.kernel.degree + 1) * (g_.machine_.features + 12)) * unit * self + lost_square;
         const double far2 = self + self_error - square * (1 - gamma) + 2 * h * mistake + h * h * s.factor_error[k];
         const double far = far2 > 0 ? std::sqrt(far2) : far2 <= 0 ? 0 : far2;  // NaN stays
         for (ptrdiff_t o = 0; o < c; o++) {
@@ -114,6 +116,14 @@ class Geometry::Block {
         }
         middle = middle_.data();
         radius = radius_.data();
+    }
+
+    // Whether a sign is clearly still open: told without square roots, for the many rows that are not there yet.
+    bool clearly_open(int r) const {
+        if (g_.machine_.rule.kind != RuleKind::sign) return false;
+        const double norm = rows_.row(r).norm, middle = sums_[(r / R) * R + r % R] + g_.machine_.bias[0];
+        const double rho = g_.span_.rho[done_ - 1], self = diagonal(g_.machine_.kernel, norm * norm);
+        return rho * rho * (self - squares_[r]) * (1 - 1e-9) > middle * middle;
     }
 
     // Rows not in `open` (ascending) are finished; the others close up once that frees a quarter of the groups.
@@ -204,18 +214,19 @@ void Geometry::pack_factor() {
     }
 }
 
-void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *answers, int32_t *steps) const {
+void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *answers, int64_t *steps,
+                      double *values) const {
     const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_.features), std::max<ptrdiff_t>(share, 1)));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, budget, size);
         Block &block = *blocks[worker];
-        Judge judge(machine_.rule);
+        Judge judge(machine_.rule, machine_.outputs);
         block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
         for (int r = 0; r < block.count(); r++) {
             answers[block.number(r)] = unsettled;
-            steps[block.number(r)] = int32_t(budget);
+            steps[block.number(r)] = budget;
         }
         block.start_settling();
         std::vector<int> open(1);
@@ -224,15 +235,20 @@ void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *a
             open.clear();
             for (int r = 0; r < block.count(); r++) {
                 if (block.settled(r)) continue;
+                if (block.clearly_open(r)) {
+                    open.push_back(r);
+                    continue;
+                }
                 const double *middle, *radius;
                 block.interval(r, middle, radius);
-                const int answer = judge.settle(middle, radius, int(machine_.outputs));
+                const int answer = judge.settle(middle, radius);
+                if (values) std::copy_n(middle, machine_.outputs, values + block.number(r) * machine_.outputs);
                 if (answer == unsettled) {
                     open.push_back(r);
                     continue;
                 }
                 answers[block.number(r)] = answer;
-                steps[block.number(r)] = int32_t(block.done());
+                steps[block.number(r)] = block.done();
                 block.settle(r);
             }
             block.keep(open);

@@ -75,9 +75,14 @@ inline double diagonal(const Kernel &k, double norm2) {
     return k.normalized ? base > 0 : std::pow(base, k.degree);
 }
 
+// In chunks, like the dot products it is set against: the bounds on rounding count on it.
 inline double squared_norm(const double *x, ptrdiff_t d) {
     double sum = 0;
-    for (ptrdiff_t j = 0; j < d; j++) sum += x[j] * x[j];
+    for (ptrdiff_t from = 0; from < d; from += chunk) {
+        double part = 0;
+        for (ptrdiff_t j = from; j < std::min<ptrdiff_t>(d, from + chunk); j++) part += x[j] * x[j];
+        sum += part;
+    }
     return sum;
 }
 

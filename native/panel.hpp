@@ -22,28 +22,27 @@ template <class T> struct Workspace {
     std::vector<double> sums;
 };
 
-// Adds one panel's terms of one row: outputs to sums[0..outputs), and in float what rounding may have done to each to
-// the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
+// Adds one panel's terms of one row: outputs to sums[0..outputs), and with `radii` what rounding may have done to each
+// to the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
 // that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
 // machine) are not charged for it.
-template <class T>
+template <class T, bool radii>
 void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowTraits &row, T *values, T *errors,
              double *sums) {
     constexpr int width = panel_width<T>;
-    constexpr bool screening = sizeof(T) == 4;  // double is what the promise is stated in
     const auto &op = ops<T>();
     const KernelKind kind = m.kernel.kind;
     const int lanes = packed.tiles_of(panel) * tile_width<T>;
     const ptrdiff_t from = panel * width;
     const auto &weights = packed.panel_weights[panel];
     const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
-    const bool own_sizes = screening && kind == KernelKind::polynomial;
+    const bool own_sizes = radii && kind == KernelKind::polynomial;
     std::fill(values + lanes, values + width, T(0));
     if (own_sizes) std::fill(errors + lanes, errors + width, T(0));
     op.kernel_values(kind, m.kernel.degree, {T(row.scale), T(row.offset), own_sizes ? rounding.slack() : T(0)},
                      packed.lane_offset.get() + from, values, own_sizes ? errors : nullptr, lanes);
     op.weigh(values, weights.weights.get(), width, weights.outputs.data(), int(weights.outputs.size()), sums);
-    if (!screening) return;
+    if (!radii) return;
     const int32_t first = 0;
     double error_sum = 0;
     if (own_sizes || kind == KernelKind::rbf)
@@ -54,11 +53,11 @@ void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const R
     for (const int32_t o : weights.outputs) sums[m.outputs + o] += error;
 }
 
-template <class T>
+template <class T, bool radii>
 void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
     space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
     for (int r = 0; r < space.block.count(); r++)
-        add_row(m, packed, panel, space.block.row(r), space.values.get() + ptrdiff_t(r) * panel_stride<T>,
+        add_row<T, radii>(m, packed, panel, space.block.row(r), space.values.get() + ptrdiff_t(r) * panel_stride<T>,
                 space.errors.get(), sums + r * 2 * m.outputs);
 }
 

@@ -26,6 +26,8 @@ template <class T> class Rounding {
         const double scale = std::abs(row.scale);
         const double size = scale * (x * s + sizes.offset) + std::abs(row.offset);
         slack_ = scale * (gamma * x * s + d * least_normal) + (row.scale == 1 ? 4 : 8) * unit * size;
+        // Norms, scales and offsets are worked out in double before they are rounded, from mapped rows rounded twice.
+        slack_ += (std::min(d, chunk + d / chunk) + 12) * 0x1p-53 * size;
         set_term_errors(size + slack_);
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
         usable_ = !row.far && !row.lost && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&

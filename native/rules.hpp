@@ -1,6 +1,7 @@
 // How outputs become an answer, and whether a box of intervals settles it. The twin of rules.py, which explains.
 #pragma once
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace dormie {
@@ -13,13 +14,14 @@ struct Rule {
     bool zero_is_second;  // sign: the answer at exactly 0
     bool break_ties;      // vote: by summed confidences
     bool last_of_equal;   // argmax
+    double tolerance;     // value: settled once every output is known to within this
 };
 
 inline constexpr int unsettled = -1;
 
 class Judge {
   public:
-    explicit Judge(const Rule &rule) : rule_(rule), least_(rule.classes), most_(rule.classes), sums_(rule.classes) {}
+    Judge(const Rule &rule, ptrdiff_t outputs) : rule_(rule), outputs_(outputs), low_(outputs), high_(outputs) {}
 
     // The answer that every point between low and high has, or `unsettled`.
     int settle_between(const double *low, const double *high) {
@@ -27,15 +29,14 @@ class Judge {
             case RuleKind::sign: return settle_sign(low[0], high[0]);
             case RuleKind::vote: return settle_vote(low, high);
             case RuleKind::argmax: return settle_argmax(low, high);
-            case RuleKind::value: return unsettled;
+            case RuleKind::value: return settle_value(low, high);
         }
         return unsettled;
     }
 
     // The same for the box g - radius ... g + radius.
-    int settle(const double *g, const double *radius, int outputs) {
-        low_.resize(outputs), high_.resize(outputs);
-        for (int o = 0; o < outputs; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+    int settle(const double *g, const double *radius) {
+        for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
         return settle_between(low_.data(), high_.data());
     }
 
@@ -44,7 +45,7 @@ class Judge {
             case RuleKind::sign: return rule_.zero_is_second ? g[0] >= 0 : g[0] > 0;
             case RuleKind::vote: return rule_.break_ties ? confident(g) : voted(g);
             case RuleKind::argmax: return largest(g);
-            case RuleKind::value: return unsettled;
+            case RuleKind::value: return 0;
         }
         return unsettled;
     }
@@ -54,6 +55,13 @@ class Judge {
         if (rule_.zero_is_second ? low >= 0 : low > 0) return 1;
         if (rule_.zero_is_second ? high < 0 : high <= 0) return 0;
         return unsettled;
+    }
+
+    // The answer is the outputs themselves: which one is not for a number to say, only whether.
+    int settle_value(const double *low, const double *high) const {
+        for (ptrdiff_t o = 0; o < outputs_; o++)
+            if (!(high[o] - low[o] <= 2 * rule_.tolerance)) return unsettled;
+        return 0;
     }
 
     int settle_vote(const double *low, const double *high) {
@@ -119,7 +127,8 @@ class Judge {
     template <class T> static bool beats(T a, T b) { return a > b || (a != a && b == b); }
 
     const Rule &rule_;
-    std::vector<int> least_, most_;
+    const ptrdiff_t outputs_;
+    std::vector<int> least_, most_;  // votes
     std::vector<double> sums_, low_, high_;
 };
 

@@ -14,6 +14,7 @@ import os
 from typing import Any
 
 from dormie import kernels, native, plan_file, rules
+from dormie.anytime import Answers, Step
 from dormie.errors import PlanFileError, UnreadableModelError
 from dormie.machine import Affine, Machine
 from dormie.planner import compile
@@ -23,9 +24,11 @@ from dormie.version import __version__
 
 __all__ = [
     "Affine",
+    "Answers",
     "Machine",
     "PlanFileError",
     "Predictor",
+    "Step",
     "Trace",
     "UnreadableModelError",
     "__version__",

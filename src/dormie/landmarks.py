@@ -1,18 +1,19 @@
 """Which points to use as landmarks, and in which order: the first few should tell the most.
 
-`w_greedy` takes next the point that most reduces what is unknown of w; `sgma` is the order DeCoste 2002 used (sparse
-greedy matrix approximation, Smola & Scholkopf 2000), which best approximates the kernel matrix instead.
+`WGreedy` takes next the point that most reduces what is unknown of w; `SGMA` is the order DeCoste 2002 used (sparse
+greedy matrix approximation, Smola & Scholkopf 2000), which best approximates the kernel matrix instead. Neither ever
+forms the whole kernel matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
+from dormie.rounding import UNIT, in_range, kernel_value_error, tile_value_error
 from dormie.rules import Value
 from dormie.stages.dense import Dense
 
@@ -23,10 +24,33 @@ LEAST_RESIDUAL = 1e-8
 
 def correlations(machine: Machine, weights: Floats) -> Floats:
     """<phi(s), sum_i beta_i phi(s_i)> for every point s and every column of weights, in float64."""
-    bare = replace(
-        machine, weights=weights, bias=np.zeros(weights.shape[1]), rule=Value(flat=False), input_map=None
-    )
+    bare = replace(machine, weights=weights, bias=np.zeros(weights.shape[1]), rule=Value(flat=False), input_map=None)
     return Dense(bare).outputs(bare.points)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """w as its own points see it: worked out once, whatever the landmarks."""
+
+    machine: Machine
+    corr: Floats  # L x c: <phi(s), w>
+    squared_norm: Floats  # c: |w|^2
+    squared_norm_error: Floats  # c: how far it may be off
+
+    @classmethod
+    def of(cls, machine: Machine) -> Expansion:
+        weights, sizes = machine.weights, np.abs(machine.weights)
+        both = correlations(machine, np.hstack([weights, sizes]))
+        corr, corr_sizes = both[:, : machine.n_outputs], both[:, machine.n_outputs :]
+        size = np.einsum("ic,ic->c", sizes, corr_sizes)
+        if not (in_range(size) | ~weights.any(axis=0)).all():
+            raise ValueError("landmarks: the weights of an output, or its points, are far too small or too large")
+        bounds = [
+            bound(machine.kernel, machine.points, machine.points) for bound in (tile_value_error, kernel_value_error)
+        ]
+        roundings = 128 + 2 * machine.n_points  # a sum for every point, in panels or as NumPy does it, and one of those
+        error = max(bounds) * sizes.sum(axis=0) ** 2 + 1.01 * roundings * UNIT * size
+        return cls(machine, corr, np.einsum("ic,ic->c", weights, corr), error)
 
 
 @dataclass
@@ -40,10 +64,10 @@ class _Residuals:
     taken: int = 0
 
     @classmethod
-    def start(cls, machine: Machine, n: int) -> _Residuals:
-        squares = machine.kernel.diagonal(machine.points)
+    def start(cls, expansion: Expansion, n: int) -> _Residuals:
+        machine = expansion.machine
         columns = np.zeros((machine.n_points, n), order="F")
-        return cls(machine, columns, squares, correlations(machine, machine.weights))
+        return cls(machine, columns, machine.kernel.diagonal(machine.points), expansion.corr)
 
     def column(self, j: int) -> Floats:
         """Coordinates of every point along the landmark that point j would be."""
@@ -59,53 +83,74 @@ class _Residuals:
         self.taken += 1
 
 
-def w_greedy(machine: Machine, n: int) -> npt.NDArray[np.intp]:
-    """Up to n points, each the one with the largest <residual of w, phi(s)>^2 / |residual of phi(s)|^2.
+class _Greedy:
+    """Points taken one after the other, each the best by a rule that subclasses give."""
+
+    def __init__(self, expansion: Expansion, most: int) -> None:
+        self.residuals = _Residuals.start(expansion, most)
+        self.most = most
+        self.order: list[int] = []
+        self._least = LEAST_RESIDUAL * np.maximum(self.residuals.squares, 1e-300)
+
+    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+        raise NotImplementedError
+
+    def extend(self, n: int) -> npt.NDArray[np.intp]:
+        """The first n points of the order, or as many as are worth taking."""
+        while len(self.order) < min(n, self.most):
+            allowed = self.residuals.squares > self._least
+            if not allowed.any():
+                break
+            j, column = self.best(allowed)
+            if column is None:
+                break
+            self.residuals.take(j, column)
+            self.order.append(j)
+        return np.array(self.order[:n], dtype=np.intp)
+
+
+class WGreedy(_Greedy):
+    """Next the point with the largest <residual of w, phi(s)>^2 / |residual of phi(s)|^2.
 
     Several outputs share the order: their gains are added, each over its own |w|^2.
     """
-    residuals = _Residuals.start(machine, n)
-    sizes = np.einsum("ic,ic->c", machine.weights, residuals.corr)
-    share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
-    def best(allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
-        gains = np.divide(residuals.corr**2 @ share, residuals.squares, out=np.zeros(len(allowed)), where=allowed)
+    def __init__(self, expansion: Expansion, most: int) -> None:
+        super().__init__(expansion, most)
+        sizes = expansion.squared_norm
+        self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+        gains = self.residuals.corr**2 @ self._share
+        gains = np.divide(gains, self.residuals.squares, out=np.zeros(len(allowed)), where=allowed)
         j = int(gains.argmax())
-        return (j, residuals.column(j)) if gains[j] > 0 else (j, None)
-
-    return _greedy(residuals, n, best)
+        return (j, self.residuals.column(j)) if gains[j] > 0 else (j, None)
 
 
-def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> npt.NDArray[np.intp]:
-    """Up to n points, each the best of a few random candidates at approximating the whole kernel matrix.
+class SGMA(_Greedy):
+    """Next the best of a few random candidates at approximating the whole kernel matrix.
 
     With 59 candidates the best is, with 95 % probability, among the best 5 % of all.
     """
-    residuals = _Residuals.start(machine, n)
-    random = np.random.default_rng(seed)
 
-    def best(allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+    def __init__(self, expansion: Expansion, most: int, seed: int = 0, candidates: int = 59) -> None:
+        super().__init__(expansion, most)
+        self._random = np.random.default_rng(seed)
+        self._candidates = candidates
+
+    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
         pool = np.flatnonzero(allowed)
-        tried = random.choice(pool, size=min(candidates, len(pool)), replace=False)
-        columns = [residuals.column(int(j)) for j in tried]
+        tried = self._random.choice(pool, size=min(self._candidates, len(pool)), replace=False)
+        columns = [self.residuals.column(int(j)) for j in tried]
         place = int(np.argmax([column @ column for column in columns]))
         return int(tried[place]), columns[place]
 
-    return _greedy(residuals, n, best)
+
+def w_greedy(machine: Machine, n: int) -> npt.NDArray[np.intp]:
+    """Up to n points in the order of `WGreedy`."""
+    return WGreedy(Expansion.of(machine), n).extend(n)
 
 
-def _greedy(
-    residuals: _Residuals, n: int, best: Callable[[npt.NDArray[np.bool_]], tuple[int, Floats | None]]
-) -> npt.NDArray[np.intp]:
-    least = LEAST_RESIDUAL * np.maximum(residuals.squares, 1e-300)
-    order: list[int] = []
-    while len(order) < n:
-        allowed = residuals.squares > least
-        if not allowed.any():
-            break
-        j, column = best(allowed)
-        if column is None:
-            break
-        residuals.take(j, column)
-        order.append(j)
-    return np.array(order, dtype=np.intp)
+def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> npt.NDArray[np.intp]:
+    """Up to n points in the order of `SGMA`."""
+    return SGMA(Expansion.of(machine), n, seed, candidates).extend(n)

@@ -45,6 +45,10 @@ class Affine:
     def __call__(self, rows: Any) -> Floats:
         return np.asarray((rows - self.center) / self.scale, dtype=np.float64)
 
+    def inverse(self, rows: Any) -> Floats:
+        """Rows that the map takes (up to rounding) to these."""
+        return np.asarray(rows * self.scale + self.center, dtype=np.float64)
+
     def then(self, other: Affine) -> Affine:
         """This map followed by another, as one."""
         return Affine(self.center + self.scale * other.center, self.scale * other.scale)

@@ -140,7 +140,7 @@ def _parameters(kernel: Kernel) -> tuple[int, float, float, int]:
 
 
 def _rule_numbers(rule: Rule) -> dict[str, Any]:
-    numbers = {"kind": _VALUE, "classes": 0, "zero": False, "break_ties": False, "last_of_equal": False}
+    numbers: dict[str, Any] = {"kind": _VALUE, "classes": 0, "zero": False, "break_ties": False, "last_of_equal": False, "tolerance": 0.0}
     match rule:
         case Sign(zero=zero):
             numbers |= {"kind": _SIGN, "classes": 2, "zero": bool(zero)}
@@ -148,8 +148,8 @@ def _rule_numbers(rule: Rule) -> dict[str, Any]:
             numbers |= {"kind": _VOTE, "classes": len(classes), "break_ties": break_ties}
         case Argmax(classes=classes, last_of_equal=last_of_equal):
             numbers |= {"kind": _ARGMAX, "classes": len(classes), "last_of_equal": last_of_equal}
-        case Value():
-            pass
+        case Value(tolerance=tolerance):
+            numbers |= {"tolerance": tolerance}
         case _:
             raise TypeError(f"the native core has no {type(rule).__name__} rule")
     return numbers

@@ -1,4 +1,4 @@
-"""A plan: which stages a row meets, and what is promised of the answer. Plain data, immutable."""
+"""A plan: which stages a row meets, what is promised of the answer, and why these stages. Plain data, immutable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ class Exact:
         return "exact: every answer is the one the full float64 sum gives"
 
 
-Guarantee = Exact
+@dataclass(frozen=True)
+class Tolerance:
+    """Every value is within epsilon of the real-number value, certified."""
+
+    epsilon: float
+
+    def __str__(self) -> str:
+        return f"tolerance: every value is within {self.epsilon:g} of the full sum, certified"
+
+
+Guarantee = Exact | Tolerance
 
 
 @dataclass(frozen=True)
@@ -29,10 +39,19 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """What the planner measured of one list of stages on the sample rows."""
+
+    stages: str
+    settled: float  # share of the rows settled before the dense stage
+    microseconds: float  # a row
+
+
+@dataclass(frozen=True)
 class Plan:
     """The machine, the stages its rows go through (the last one settles every row), and the promise.
 
-    `rewrites` names the exact simplifications that were applied, in order.
+    `rewrites` names the exact simplifications that were applied, in order; `trials` is what the planner chose from.
     """
 
     machine: Machine
@@ -40,3 +59,4 @@ class Plan:
     guarantee: Guarantee
     source: Source
     rewrites: tuple[str, ...] = ()
+    trials: tuple[Trial, ...] = ()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from dormie import plan_file
+from dormie import anytime, flow, plan_file
+from dormie.anytime import Answers, Step
+from dormie.explain import explain
 from dormie.machine import Floats
 from dormie.plan import Plan
 from dormie.rows import check_rows
-from dormie.stages import Dense
+from dormie.stages import Dense, FastStopping, Geometry
 
 
 @dataclass(frozen=True)
@@ -33,49 +38,67 @@ class Predictor:
         self.plan = plan
         self._dense = plan.stages[-1]
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The answer of every row: a class label of the original model, or a regressor's value."""
+    @overload
+    def predict(self, X: Any) -> npt.NDArray[Any]: ...
+    @overload
+    def predict(self, X: Any, deadline: float) -> Answers: ...
+    def predict(self, X: Any, deadline: float | None = None) -> npt.NDArray[Any] | Answers:
+        """The answer of every row: a class label of the original model, or a regressor's value.
+
+        With a deadline, in seconds: the answers there are when it has passed, and which of them are settled.
+        """
+        rule = self.plan.machine.rule
+        if deadline is None:
+            return rule.labels(flow.run(self.plan.stages, check_rows(X, self.plan.machine)).answers)
+        end = time.perf_counter() + deadline
         rows = check_rows(X, self.plan.machine)
-        return self.plan.machine.rule.labels(self._run(rows)[0])
+        answers, settled = anytime.answers_by(end, self.plan.stages, self._partial, rows)
+        return Answers(rule.labels(answers), settled)
 
     def decision_function(self, X: Any) -> Floats:
         """The full outputs of every row in float64, in the original model's shape."""
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.outputs(rows))
 
+    def interval(self, X: Any, budget: int | None = None) -> tuple[Floats, Floats]:
+        """Certified low and high ends of the outputs, for at most `budget` kernel evaluations a row.
+
+        Vectors where there is one output, else rows x outputs; without a budget, the full sum and its rounding.
+        """
+        if budget is not None and budget < 0:
+            raise ValueError(f"budget must not be negative, got {budget}")
+        low, high = anytime.interval(self._partial, self._dense, check_rows(X, self.plan.machine), budget)
+        return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
+
+    def anytime(self, x: Any) -> Iterator[Step]:
+        """Ever narrower certified intervals for one row, worked out as they are asked for."""
+        row = check_rows(x if np.ndim(x) != 1 else np.reshape(x, (1, -1)), self.plan.machine)
+        if row.shape[0] != 1:
+            raise ValueError(f"anytime takes one row, got {row.shape[0]}")
+        return anytime.steps(self._partial, self._dense, row)
+
     def trace(self, X: Any) -> Trace:
         """Where each row was settled, and what that cost."""
-        _, stage, evaluations = self._run(check_rows(X, self.plan.machine))
+        found = flow.run(self.plan.stages, check_rows(X, self.plan.machine))
         names = np.array([stage.name for stage in self.plan.stages])
-        return Trace(names[stage], evaluations)
+        return Trace(names[found.settled_by], found.evaluations)
+
+    def explain(self) -> str:
+        """What was chosen, why, and what is promised."""
+        return explain(self.plan)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to a file that `dormie.load` reads; it holds numbers and arrays, nothing that runs."""
         plan_file.save(self.plan, path)
 
-    def _run(self, rows: Any) -> tuple[Any, Any, Any]:
-        """Answers, the position of the stage that settled each row, and evaluations."""
-        first = self.plan.stages[0].decide(rows)
-        if first.settled is None:
-            return first.answers, np.zeros(len(first.answers), dtype=np.intp), first.evaluations
-        answers, evaluations = first.answers.copy(), first.evaluations.copy()
-        settled_by = np.zeros(len(answers), dtype=np.intp)
-        open_rows = np.flatnonzero(~first.settled)
-        for position, stage in enumerate(self.plan.stages[1:], start=1):
-            if not len(open_rows):
-                break
-            found = stage.decide(rows[open_rows])
-            answers[open_rows] = found.answers
-            evaluations[open_rows] += found.evaluations
-            settled_by[open_rows] = position
-            open_rows = open_rows[:0] if found.settled is None else open_rows[~found.settled]
-        return answers, settled_by, evaluations
+    @cached_property
+    def _partial(self) -> Geometry | FastStopping | None:
+        return anytime.partial_stage(self.plan.stages, self.plan.machine)
 
     def __repr__(self) -> str:
-        stages = " -> ".join(stage.name for stage in self.plan.stages)
         return (
             f"Predictor of {self.plan.source.description}\n"
             f"  {self.plan.machine}\n"
-            f"  stages: {stages}\n"
+            f"  stages: {flow.describe(self.plan.stages)}\n"
             f"  promise: {self.plan.guarantee}"
         )

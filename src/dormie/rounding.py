@@ -8,31 +8,37 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Floats
 
-UNIT = 2.0**-53
+UNIT: float = 2.0**-53
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     """A bound on the error of any entry of `kernel.matrix(a, b)`, for the kernels that are inner products."""
-    d = a.shape[1]
+    d = int(a.shape[1])
     if isinstance(kernel, RBF):
         # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
         return (0.37 * (d + 4) + 4) * UNIT
     if isinstance(kernel, Normalized):
         if isinstance(kernel.kernel, RBF):
             return kernel_value_error(kernel.kernel, a, b) + 4 * UNIT
-        degree = kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
-        return 2 * (degree + 2) * (d + 6) * UNIT
+        return math.inf if _scale_lost(kernel, a, b) else 2 * (_degree(kernel) + 2) * (d + 8) * UNIT
     size = _largest_norm(a) * _largest_norm(b)
     if isinstance(kernel, Linear):
         return (d + 2) * UNIT * size
     if isinstance(kernel, Polynomial):
         base = kernel.gamma * size + abs(kernel.coef0)
-        return float(2 * kernel.degree * (d + 4) * UNIT * base**kernel.degree)
+        with np.errstate(over="ignore"):
+            return float(2 * kernel.degree * (d + 4) * UNIT * np.power(base, kernel.degree))
     raise TypeError(f"no bound on the rounding of {kernel!r}")
+
+
+def in_range(squares: Floats) -> npt.NDArray[np.bool_]:
+    """Whether squared norms are so far from the ends of the range of doubles that what is made of them stays inside."""
+    return (squares > 1e-200) & (squares < 1e200)
 
 
 def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
@@ -54,7 +60,18 @@ def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
 
 
 def _largest_norm(rows: Floats) -> float:
-    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))) * (1 + 1e-12)
+    lost = 1e-150  # no less than what squares, and products of such rows, lose below the normal range
+    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))) * (1 + 1e-12) + lost
+
+
+def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
+    """Whether some K(u, u) that a row is normalised by leaves the range of doubles."""
+    for rows in sets:
+        with np.errstate(over="ignore"):
+            own = kernel.kernel.diagonal(rows)
+        if (rows.any(axis=1) & ((own < 1e-280) | (own > 1e280))).any():
+            return True
+    return False
 
 
 def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
@@ -62,11 +79,13 @@ def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
         return kernel_value_error(kernel, a, b) + 100 * UNIT * _degree(kernel)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    chain = 64 + a.shape[1] / 64 + 16
+    d = int(a.shape[1])
+    chain = 64 + d / 64 + 16
     x, s = _largest_norm(a), _largest_norm(b)
     if isinstance(inner, RBF):
-        return math.expm1(chain * UNIT * inner.gamma * (x + s) ** 2 + 16 * UNIT)
-    return kernel_value_error(inner, a, b) * max(1.0, chain / a.shape[1])
+        exponent = chain * UNIT * inner.gamma * (x + s) ** 2 + 16 * UNIT
+        return math.expm1(exponent) if exponent < 0.5 else 1.0  # no value is further off than 1
+    return kernel_value_error(inner, a, b) * max(1.0, chain / d)
 
 
 def _degree(kernel: Normalized) -> int:

@@ -98,7 +98,7 @@ def _as_floats(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _from_objects(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     try:
         return values.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         for place, value in np.ndenumerate(values):
             if not _is_number(value):
                 where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
@@ -109,7 +109,7 @@ def _from_objects(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _is_number(value: Any) -> bool:
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -131,6 +131,9 @@ def _check_names(names: list[str], expected: tuple[str, ...]) -> None:
             f"the columns are not those of training: missing {missing[:5]}, unknown {unknown[:5]}; "
             "select the training columns, in order"
         )
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"columns given more than once: {repeated[:5]}; select the training columns, in order")
     place = next(i for i, (name, want) in enumerate(zip(names, expected, strict=False)) if name != want)
     raise ValueError(
         f"the columns are in another order than in training: column {place} is {names[place]!r}, "

@@ -78,9 +78,15 @@ def assert_rest_unchanged(before: Machine, after: Machine, *changed: str) -> Non
 
 
 def exact_outputs(machine: Machine, rows: Floats) -> list[list[Any]]:
-    """The real-number outputs of a linear or RBF machine, to 60 digits."""
+    """The real-number outputs of a linear, RBF or polynomial machine, normalised or not, to 60 digits."""
     with mpmath.workdps(60):
         return [[_exact_output(machine, row, k) for k in range(machine.n_outputs)] for row in rows]
+
+
+def exact_change(before: Machine, after: Machine, rows: Floats) -> Floats:
+    """How far apart the real-number outputs of two machines are."""
+    pairs = zip(exact_outputs(before, rows), exact_outputs(after, rows), strict=True)
+    return np.array([[float(abs(a - b)) for a, b in zip(*pair, strict=True)] for pair in pairs])
 
 
 def _exact_output(machine: Machine, row: Floats, output: int) -> Any:
@@ -94,12 +100,18 @@ def _exact_output(machine: Machine, row: Floats, output: int) -> Any:
     return mpmath.fsum(terms) + mpmath.mpf(machine.bias[output])
 
 
-def _exact_kernel(kernel: Kernel, x: list[Any], point: Floats) -> Any:
+def _exact_kernel(kernel: Kernel, x: list[Any], point: Any) -> Any:
     if isinstance(kernel, RBF):
         squares = [(v - mpmath.mpf(s)) ** 2 for v, s in zip(x, point, strict=True)]
         return mpmath.exp(-mpmath.mpf(kernel.gamma) * mpmath.fsum(squares))
+    if isinstance(kernel, Normalized):
+        squares = [_exact_kernel(kernel.kernel, u, u) for u in (x, [mpmath.mpf(s) for s in point])]
+        return _exact_kernel(kernel.kernel, x, point) / mpmath.sqrt(squares[0] * squares[1]) if all(squares) else 0
+    product = mpmath.fsum(v * mpmath.mpf(s) for v, s in zip(x, point, strict=True))
+    if isinstance(kernel, Polynomial):
+        return (mpmath.mpf(kernel.gamma) * product + mpmath.mpf(kernel.coef0)) ** kernel.degree
     assert isinstance(kernel, Linear)
-    return mpmath.fsum(v * mpmath.mpf(s) for v, s in zip(x, point, strict=True))
+    return product
 
 
 def with_names(machine: Machine) -> Machine:

@@ -8,7 +8,7 @@ from dormie.errors import PlanFileError
 from dormie.plan_file.audit_arrays import audit_arrays
 from dormie.plan_file.document import PROTOCOL, Document
 from dormie.plan_file.require import Kinds, require_fields, require_kind, shown
-from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, Form
+from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
 from dormie.stages import STAGES
 
 _SCHEMA: dict[str, Kinds] = {
@@ -19,6 +19,7 @@ _SCHEMA: dict[str, Kinds] = {
     "guarantee": dict,
     "source": dict,
     "rewrites": list,
+    "trials": list,
     "arrays": dict,
 }
 _MACHINE: dict[str, Kinds] = {
@@ -44,6 +45,8 @@ def audit(document: Document) -> None:
     _audit_form(schema["guarantee"], "guarantee", GUARANTEES, schema)
     _audit_source(schema["source"])
     _require_names(schema["rewrites"], "rewrites")
+    for number, trial in enumerate(schema["trials"]):
+        require_fields(trial, f"trials[{number}]", dict(TRIAL))
 
 
 def _audit_protocol(schema: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dormie.errors import PlanFileError
 from dormie.kernels import Kernel
 from dormie.machine import Affine, Machine
-from dormie.plan import Plan, Source
+from dormie.plan import Plan, Source, Trial
 from dormie.plan_file import npy
 from dormie.plan_file.document import Document
 from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form
@@ -27,7 +27,8 @@ def construct(document: Document) -> Plan:
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise PlanFileError(f"the parts of the plan do not fit together: {error}") from error
     guarantee = _build(schema["guarantee"], GUARANTEES)
-    return Plan(machine, stages, guarantee, Source(**schema["source"]), tuple(schema["rewrites"]))
+    trials = tuple(Trial(**trial) for trial in schema["trials"])
+    return Plan(machine, stages, guarantee, Source(**schema["source"]), tuple(schema["rewrites"]), trials)
 
 
 def _array(name: str, document: Document) -> npt.NDArray[Any]:

@@ -13,7 +13,7 @@ from dormie.machine import Machine
 from dormie.plan import Plan
 from dormie.plan_file import npy
 from dormie.plan_file.document import PROTOCOL, Document, Raw
-from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form, name_of
+from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
 from dormie.rules import ClassRule, Rule
 from dormie.stages.base import Stage
 from dormie.version import __version__
@@ -34,6 +34,7 @@ def describe(plan: Plan) -> Document:
             "versions": {str(name): str(version) for name, version in plan.source.versions.items()},
         },
         "rewrites": [str(name) for name in plan.rewrites],
+        "trials": [{name: kind(getattr(trial, name)) for name, kind in TRIAL.items()} for trial in plan.trials],
         "arrays": members.entries,
     }
     return Document(schema, dict(sorted(members.raw.items())))

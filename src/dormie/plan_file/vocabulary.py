@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dormie.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
-from dormie.plan import Exact
+from dormie.plan import Exact, Tolerance
 from dormie.rules import Argmax, OneVsOneVote, Sign, Value
 
 
@@ -31,7 +31,9 @@ RULES = {
     "value": Form(Value, {"tolerance": float, "flat": bool}),
 }
 
-GUARANTEES = {"exact": Form(Exact, {})}
+GUARANTEES = {"exact": Form(Exact, {}), "tolerance": Form(Tolerance, {"epsilon": float})}
+
+TRIAL: dict[str, type] = {"stages": str, "settled": float, "microseconds": float}
 
 
 def name_of(value: object, forms: dict[str, Form]) -> str | None:

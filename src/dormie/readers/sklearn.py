@@ -12,6 +12,7 @@ from typing import Any
 
 from dormie.errors import UnreadableModelError
 from dormie.machine import Affine, Machine
+from dormie.readers import estimators
 from dormie.readers import sklearn_regression as regression
 from dormie.readers import sklearn_svm as svm
 from dormie.readers.sklearn_common import BY_HAND, ancestors, require_own_methods, unreadable
@@ -108,6 +109,7 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
     "LinearSVR": svm.read_linear_regressor,
     "KernelRidge": regression.read_kernel_ridge,
     "GaussianProcessRegressor": regression.read_gaussian_process,
+    "KernelFisherDiscriminant": estimators.read_kernel_fisher,
     "OneVsRestClassifier": _read_one_vs_rest,
     "Pipeline": _read_pipeline,
     "BaseSearchCV": _read_search,

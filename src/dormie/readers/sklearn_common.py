@@ -13,8 +13,11 @@ BY_HAND = "build a dormie.Machine(kernel, points, weights, bias, rule) by hand"
 
 
 def ancestors(model: Any) -> list[str]:
-    """Names of the scikit-learn classes a model descends from, nearest first: subclasses read like their parents."""
-    return [cls.__name__ for cls in type(model).__mro__ if cls.__module__.split(".")[0] == "sklearn"]
+    """Names of the classes of scikit-learn and dormie that a model descends from, nearest first.
+
+    So subclasses read like their parents.
+    """
+    return [cls.__name__ for cls in type(model).__mro__ if cls.__module__.split(".")[0] in ("sklearn", "dormie")]
 
 
 def require_own_methods(model: Any) -> None:
@@ -30,7 +33,7 @@ def require_own_methods(model: Any) -> None:
 
 
 # The accelerated classes of scikit-learn-intelex replace methods, not what they return.
-_KEEPS_THE_ANSWERS = ("sklearn", "sklearnex", "daal4py", "onedal")
+_KEEPS_THE_ANSWERS = ("sklearn", "dormie", "sklearnex", "daal4py", "onedal")
 
 
 def dense(values: Any) -> npt.NDArray[Any]:

@@ -10,7 +10,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from dormie.machine import Machine
-from dormie.simplify import center, drop_zero_weights, fold_input_map, fold_linear, merge_duplicates
+from dormie.simplify import (
+    center,
+    dependent,
+    drop_zero_weights,
+    fold_input_map,
+    fold_linear,
+    merge_duplicates,
+    quadratic,
+)
 
 
 class Rewrite(Protocol):
@@ -24,6 +32,8 @@ REWRITES: dict[str, Rewrite] = {
     "fold_input_map": fold_input_map,
     "merge_duplicates": merge_duplicates,
     "drop_zero_weights": drop_zero_weights,
+    "quadratic": quadratic,
+    "dependent": dependent,
     "center": center,
 }
 

@@ -30,6 +30,9 @@ class Stage(ABC):
 
     name: ClassVar[str]
 
+    def __str__(self) -> str:
+        return self.name
+
     @abstractmethod
     def decide(self, rows: Any) -> Decisions:
         """Settle what can be settled of checked rows (see `dormie.rows`)."""

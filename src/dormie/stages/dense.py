@@ -15,7 +15,7 @@ from dormie import native, reference
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.rows import require_finite
-from dormie.rules import Value
+from dormie.rules import Rule, Value
 from dormie.stages.base import Decisions, Stage
 
 
@@ -36,8 +36,15 @@ class Dense(Stage):
             require_finite(rows)
         return reference.outputs(self.machine, rows)
 
+    def interval(self, rows: Any) -> tuple[Floats, Floats]:
+        """G in float64 and a radius that reaches the real value, of every row and output."""
+        if self._native is not None:
+            return self._native.interval64(*native.arguments(rows))  # type: ignore[no-any-return]
+        outputs = self.outputs(rows)
+        return outputs, np.zeros_like(outputs)
+
     def decide(self, rows: Any) -> Decisions:
-        if self._native is None or isinstance(self.machine.rule, Value):
+        if self._native is None or _wants_outputs(self.machine.rule):
             outputs = self.outputs(rows)
             evaluations = np.full(len(outputs), self.machine.n_points, dtype=np.int64)
             return Decisions(self.machine.rule.answer(outputs), None, evaluations)
@@ -55,3 +62,8 @@ class Dense(Stage):
 
     def __reduce__(self) -> tuple[type[Dense], tuple[Machine]]:
         return Dense, (self.machine,)
+
+
+def _wants_outputs(rule: Rule) -> bool:
+    """Whether nothing less than the float64 outputs will do: screening in float32 would be wasted."""
+    return isinstance(rule, Value) and rule.tolerance == 0

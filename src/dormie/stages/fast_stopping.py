@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from dormie import native, reference
 from dormie.machine import Floats, Machine
-from dormie.rules import Value
 from dormie.stages.base import Decisions, Stage
 
 
@@ -35,13 +34,12 @@ class FastStopping(Stage):
         self._native = native.fast_stopping(self._ordered)
 
     def decide(self, rows: Any) -> Decisions:
-        if self._native is None or isinstance(self.machine.rule, Value):
+        if self._native is None:
             low, high = self.interval(rows, self.machine.n_points)
             settled = self.machine.rule.settled(low, high)
             evaluations = np.full(len(low), self.machine.n_points, dtype=np.int64)
             return Decisions(self.machine.rule.answer((low + high) / 2), settled, evaluations)
-        answers, terms = self._native.decide(*native.arguments(rows))
-        return Decisions(answers, answers >= 0, terms)
+        return Decisions(*self._native.decide(*native.arguments(rows)))
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         """Low and high of every output of every row after about `budget` terms (whole panels)."""

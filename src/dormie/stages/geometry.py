@@ -26,11 +26,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from dormie import native
-from dormie.landmarks import correlations
+from dormie import native, reference
+from dormie.kernels import Custom
+from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
-from dormie.rounding import UNIT, exact_gram_error, kernel_value_error, tile_value_error
-from dormie.rules import Value
+from dormie.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
+from dormie.rows import require_finite
 from dormie.stages.base import Decisions, Stage
 
 _UP = 1 + 1e-9  # room for the rounding of the norms themselves
@@ -42,8 +43,8 @@ class Geometry(Stage):
     name = "geometry"
 
     def __init__(self, machine: Machine, arrays: dict[str, Floats], budget: int) -> None:
-        if not machine.kernel.positive_semidefinite:
-            raise ValueError(f"the geometry stage needs a positive semi-definite kernel, {machine.kernel!r} is not one")
+        _require_inner_product(machine)
+        _require_fit(machine, arrays)
         if not 1 <= budget <= len(arrays["points"]):
             raise ValueError(f"geometry: budget must be between 1 and {len(arrays['points'])}, got {budget}")
         self.machine = machine
@@ -52,13 +53,19 @@ class Geometry(Stage):
         self._native = native.geometry(machine, arrays)
 
     @classmethod
-    def build(cls, machine: Machine, landmarks: Floats) -> Geometry:
+    def build(cls, machine: Machine, landmarks: Floats, expansion: Expansion | None = None) -> Geometry:
         """The stage over given landmarks (in mapped coordinates), in their order; any points will do.
 
-        Landmarks that leave too little outside the span of those before them end the list.
+        Landmarks that leave too little outside the span of those before them end the list. `expansion` is
+        `Expansion.of(machine)`, where it is known already.
         """
-        arrays = _span(machine, np.ascontiguousarray(landmarks, dtype=np.float64))
+        _require_inner_product(machine)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused with the arrays it ends up in
+            arrays = _span(expansion or Expansion.of(machine), np.ascontiguousarray(landmarks, dtype=np.float64))
         return cls(machine, arrays, len(arrays["points"]))
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.budget})"
 
     def limited(self, budget: int) -> Geometry:
         """The same stage, giving up after fewer landmarks."""
@@ -67,19 +74,25 @@ class Geometry(Stage):
         return Geometry(self.machine, arrays, k)
 
     def decide(self, rows: Any) -> Decisions:
-        if isinstance(self.machine.rule, Value):
-            middle, radius = self.interval(rows, self.budget)
-            settled = self.machine.rule.settled(middle - radius, middle + radius)
-            return Decisions(middle, settled, np.full(len(middle), self.budget, dtype=np.int64))
-        answers, steps = self._native.decide(*native.arguments(rows, self.budget))
-        return Decisions(answers, answers >= 0, steps.astype(np.int64))
+        if self._native is not None:
+            return Decisions(*self._native.decide(*native.arguments(rows, self.budget)))
+        require_finite(rows)
+        return Decisions(*reference.geometry_decide(self.machine, self.arrays, rows, self.budget))
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         """Middle and radius of every output of every row after `budget` landmarks."""
-        return self._native.interval(*native.arguments(rows, budget))  # type: ignore[no-any-return]
+        budget = min(budget, len(self.arrays["points"]))
+        if self._native is not None:
+            return self._native.interval(*native.arguments(rows, budget))  # type: ignore[no-any-return]
+        require_finite(rows)
+        return reference.geometry_interval(self.machine, self.arrays, rows, budget)
 
     def walk(self, row: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Middle and radius of one row's outputs after each landmark, worked out as they are asked for."""
+        if self._native is None:
+            require_finite(row[None])
+            yield from reference.geometry_walk(self.machine, self.arrays, row)
+            return
         walk = native.walk(self._native, row)
         while True:
             middles, radii = walk.next()
@@ -100,8 +113,32 @@ class Geometry(Stage):
         return Geometry, (self.machine, self.arrays, self.budget)
 
 
-def _span(machine: Machine, landmarks: Floats) -> dict[str, Floats]:
+def _require_inner_product(machine: Machine) -> None:
+    kernel = machine.kernel
+    if isinstance(kernel, Custom) or not kernel.positive_semidefinite:
+        raise ValueError(f"geometry: needs a kernel known to be positive semi-definite, {kernel!r} is not")
+
+
+def _require_fit(machine: Machine, arrays: dict[str, Floats]) -> None:
+    """ValueError unless the arrays are of the shapes and signs that `_span` gives them."""
+    k, c = len(arrays["points"]), machine.n_outputs
+    shapes: dict[str, tuple[int, ...]] = {"points": (k, machine.n_features), "factor": (k, k)}
+    shapes |= dict.fromkeys(("norms", "factor_error", "factor_norm"), (k,))
+    for name, array in arrays.items():
+        shape = shapes.get(name, (k, c))
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(f"geometry: {name} must be float64 of shape {shape}, got {array.dtype} {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"geometry: {name} is not finite; numbers this large leave nothing to certify")
+        if name not in ("points", "factor", "coordinates") and (array < 0).any():
+            raise ValueError(f"geometry: {name} must not be negative")
+    if (np.diagonal(arrays["factor"]) <= 0).any():
+        raise ValueError("geometry: the diagonal of factor must be positive")
+
+
+def _span(expansion: Expansion, landmarks: Floats) -> dict[str, Floats]:
     """The arrays of `Span` in geometry.hpp: what the landmarks know of w, and how far each number may be off."""
+    machine = expansion.machine
     landmarks, gram, factor = _factorise(machine, landmarks)
     k = np.arange(1, len(landmarks) + 1)
     value_error = kernel_value_error(machine.kernel, landmarks, landmarks)
@@ -115,9 +152,8 @@ def _span(machine: Machine, landmarks: Floats) -> dict[str, Floats]:
     misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
     misfit += (k * UNIT * factor_norm)[:, None] * coordinate_norms
     weight_norms = _weight_norms(inverse, c, norms)
-    w2, w2_error = _squared_norm(machine)
-    rho2 = w2 - coordinate_norms**2 * (1 - k[:, None] * UNIT) + w2_error
-    rho2 += 2 * weight_norms * misfit + weight_norms**2 * factor_error[:, None]
+    rho2 = expansion.squared_norm + expansion.squared_norm_error - coordinate_norms**2 * (1 - (k[:, None] + 8) * UNIT)
+    rho2 += (2 * weight_norms * misfit + weight_norms**2 * factor_error[:, None]) * _UP
     return {
         "points": landmarks,
         "factor": factor,
@@ -135,12 +171,15 @@ def _span(machine: Machine, landmarks: Floats) -> dict[str, Floats]:
 def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Floats]:
     """Landmarks as far as their Gram matrix is safely positive definite, the matrix, and its Cholesky factor."""
     gram = machine.kernel.matrix(landmarks, landmarks)
+    if not len(gram) or not np.isfinite(gram).all():
+        raise ValueError("geometry: no landmarks, or landmarks so large that their kernel values overflow")
     factor, info = scipy.linalg.lapack.dpotrf(gram, lower=True, clean=True)
     k = info - 1 if info > 0 else len(landmarks)
-    safe = np.diagonal(factor)[:k] ** 2 > 1e-10 * np.diagonal(gram)[:k]
+    own = np.diagonal(gram)[:k]
+    safe = (np.diagonal(factor)[:k] ** 2 > 1e-10 * own) & in_range(own)
     k = k if safe.all() else int(np.argmin(safe))
     if k == 0:
-        raise ValueError("geometry: no usable landmark (the first has K(s, s) = 0)")
+        raise ValueError("geometry: no usable landmark (K(s, s) of the first is 0, or far too small or too large)")
     return landmarks[:k], gram[:k, :k], np.ascontiguousarray(factor[:k, :k])
 
 
@@ -177,14 +216,3 @@ def _known_of_w(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats]:
     value_error = kernel_value_error(machine.kernel, landmarks, machine.points)
     roundings = block + machine.n_points // block + 2
     return sums, value_error * np.abs(machine.weights).sum(axis=0) + 1.01 * roundings * UNIT * sizes
-
-
-def _squared_norm(machine: Machine) -> tuple[Floats, Floats]:
-    """|w|^2 of every output, and how far it may be off."""
-    weights, sizes = machine.weights, np.abs(machine.weights)
-    both = correlations(machine, np.hstack([weights, sizes]))
-    corr, corr_sizes = both[:, : machine.n_outputs], both[:, machine.n_outputs :]
-    value_error = tile_value_error(machine.kernel, machine.points, machine.points)
-    roundings = 128 + machine.n_points / 128 + machine.n_points  # a panel, the panels, and the sum over points
-    error = value_error * sizes.sum(axis=0) ** 2 + 1.01 * roundings * UNIT * np.einsum("ic,ic->c", sizes, corr_sizes)
-    return np.einsum("ic,ic->c", weights, corr), error

@@ -1,0 +1,143 @@
+"""Answers before the work is done: intervals after a budget, step by step, or when the time is up.
+
+Every interval here is certified: it contains the real value of the output, rounding included. What gives them is the
+plan's geometry stage if it has one, else partial sums of the largest terms; for kernels that are not inner products
+nothing is known short of the full sum.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie import flow
+from dormie.kernels import Custom
+from dormie.machine import Floats, Machine
+from dormie.stages import Dense, FastStopping, Geometry, Stage
+
+_FIRST_CHUNK = 4
+_CHUNK_SECONDS = 0.003
+_PANEL = 256  # terms between two intervals of partial sums
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is known of a row after some kernel evaluations; arrays have one entry an output."""
+
+    evaluations: int
+    low: Floats
+    high: Floats
+
+    @property
+    def p_positive(self) -> Floats:
+        """DeCoste's guess that an output is positive: the share of the sphere of possibilities on that side."""
+        up, down = np.maximum(self.high, 0), np.maximum(-self.low, 0)
+        return np.divide(up, up + down, out=(self.low >= 0).astype(np.float64), where=up + down > 0)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers given at a deadline, and which of them are settled; the others are guesses."""
+
+    labels: npt.NDArray[Any]
+    settled: npt.NDArray[np.bool_]
+
+
+def partial_stage(stages: Sequence[Stage], machine: Machine) -> Geometry | FastStopping | None:
+    """The stage that knows something after a few evaluations."""
+    for stage in stages:
+        if isinstance(stage, Geometry | FastStopping):
+            return stage
+    bounded = machine.kernel.positive_semidefinite and not isinstance(machine.kernel, Custom)
+    return FastStopping(machine) if bounded else None
+
+
+def interval(
+    partial: Geometry | FastStopping | None, dense: Dense, rows: Any, budget: int | None
+) -> tuple[Floats, Floats]:
+    """Low and high of every output of every row for at most `budget` kernel evaluations a row."""
+    machine = dense.machine
+    if budget is None or budget >= machine.n_points:
+        return _ends(*dense.interval(rows))
+    if isinstance(partial, Geometry):
+        return _ends(*partial.interval(rows, budget))
+    if partial is not None and budget >= _PANEL:
+        return partial.interval(rows, budget // _PANEL * _PANEL)
+    unknown = np.full((rows.shape[0], machine.n_outputs), np.inf)
+    return -unknown, unknown
+
+
+def steps(partial: Geometry | FastStopping | None, dense: Dense, row: Any) -> Iterator[Step]:
+    """Ever narrower intervals for one row, ending with the full sum."""
+    machine = dense.machine
+    low, high = np.full(machine.n_outputs, -np.inf), np.full(machine.n_outputs, np.inf)
+    for evaluations, new_low, new_high in _raw_steps(partial, dense, row):
+        low, high = np.maximum(low, new_low), np.minimum(high, new_high)
+        yield Step(evaluations, low, high)
+
+
+def _raw_steps(
+    partial: Geometry | FastStopping | None, dense: Dense, row: Any
+) -> Iterator[tuple[int, Floats, Floats]]:
+    n_points = dense.machine.n_points
+    if isinstance(partial, Geometry):
+        vector = row.toarray()[0] if hasattr(row, "toarray") else row[0]
+        for k, (middle, radius) in enumerate(partial.walk(vector), start=1):
+            yield k, middle - radius, middle + radius
+    elif partial is not None:
+        for k in range(_PANEL, n_points, _PANEL):
+            low, high = partial.interval(row, k)
+            yield k, low[0], high[0]
+    low, high = _ends(*dense.interval(row))
+    yield n_points, low[0], high[0]
+
+
+def _ends(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
+    return middle - radius, middle + radius
+
+
+def answers_by(
+    deadline: float, stages: Sequence[Stage], partial: Geometry | FastStopping | None, rows: Any
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Answers for all rows by a `time.perf_counter` moment, and which are settled.
+
+    First the cheap stages see every row; then the rows left open go through the dense stage, the most uncertain
+    first. A row that nothing has looked at yet gets the answer of the bias alone.
+    """
+    machine = stages[-1].machine  # type: ignore[attr-defined]
+    count = rows.shape[0]
+    answers = np.repeat(machine.rule.answer(machine.bias[None, :]), count, axis=0)
+    settled = np.zeros(count, dtype=np.bool_)
+    doubt = np.zeros(count)
+    if isinstance(partial, Geometry):
+        for chunk in _chunks(np.arange(count), deadline):
+            middle, radius = partial.interval(rows[chunk], partial.budget)
+            answers[chunk] = machine.rule.answer(middle)
+            settled[chunk] = machine.rule.settled(middle - radius, middle + radius)
+            doubt[chunk] = (radius - np.abs(middle)).max(axis=1)
+    open_rows = np.flatnonzero(~settled)
+    for chunk in _chunks(open_rows[np.argsort(-doubt[open_rows], kind="stable")], deadline):
+        answers[chunk] = flow.run(stages[-1:], rows[chunk]).answers
+        settled[chunk] = True
+    return answers, settled
+
+
+def _chunks(order: npt.NDArray[np.intp], deadline: float) -> Iterator[npt.NDArray[np.intp]]:
+    """Pieces of `order`, each as large as the time left and the pace so far allow."""
+    start, size, pace = 0, _FIRST_CHUNK, 0.0
+    while start < len(order):
+        began = time.perf_counter()
+        if began + pace * min(size, len(order) - start) > deadline:
+            size = int((deadline - began) / pace) if pace else 0
+        if size < 1 or began >= deadline:
+            return
+        yield order[start : start + size]
+        seconds = time.perf_counter() - began
+        start += size
+        pace = seconds / size
+        size = max(1, min(2 * size, int(_CHUNK_SECONDS / pace)))

@@ -1,0 +1,10 @@
+"""Estimators with scikit-learn's conventions, for what dormie speeds up and scikit-learn does not have.
+
+`import dormie` does not import this package, as it needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+from dormie.estimators.kernel_fisher import KernelFisherDiscriminant
+
+__all__ = ["KernelFisherDiscriminant"]

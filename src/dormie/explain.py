@@ -1,0 +1,47 @@
+"""A plan in words: what came in, what was simplified, what was tried and chosen, what is promised."""
+
+from __future__ import annotations
+
+from dormie import flow
+from dormie.plan import Plan
+
+_REWRITES = {
+    "fold_linear": "a linear kernel needs one vector an output",
+    "fold_input_map": "the scaling of the input went into the weights",
+    "merge_duplicates": "equal support vectors became one",
+    "drop_zero_weights": "support vectors without weight were dropped",
+    "quadratic": "a quadratic kernel needs no more vectors than features and one",
+    "dependent": "support vectors that others can express were dropped",
+    "center": "the origin was moved to the middle of the support vectors",
+}
+
+_STAGES = {
+    "dense": "the full sum, in float32 with a bound on its rounding, then in float64 where that leaves a doubt",
+    "fast_stopping": "the largest terms first, until what is left cannot change the answer (Muller 2004)",
+    "geometry": "a few landmark vectors, until what they leave open cannot change the answer (DeCoste 2002)",
+}
+
+
+def explain(plan: Plan) -> str:
+    """Several lines for a person to read."""
+    lines = [f"Compiled from {plan.source.description} ({plan.source.points:,} support vectors)."]
+    lines += [f"  simplified exactly: {_REWRITES.get(name, name)}" for name in plan.rewrites]
+    lines.append(f"Machine: {plan.machine}")
+    lines.append(f"A row goes through: {flow.describe(plan.stages)}")
+    lines += [f"  {stage}: {_STAGES.get(stage.name, stage.name)}" for stage in plan.stages]
+    lines += _choice(plan)
+    lines.append(f"Promise: {plan.guarantee}.")
+    return "\n".join(lines)
+
+
+def _choice(plan: Plan) -> list[str]:
+    if not plan.trials:
+        return ["Nothing else was tried: no other stage can help this machine."]
+    chosen = flow.describe(plan.stages)
+    width = max(len(trial.stages) for trial in plan.trials)
+    lines = ["Tried on sample rows, on the machine that compiled it:"]
+    for trial in plan.trials:
+        mark = "  <- chosen" if trial.stages == chosen else ""
+        early = f"{trial.settled:6.1%} settled before the dense stage"
+        lines.append(f"  {trial.stages:<{width}}  {trial.microseconds:8.2f} us a row  {early}{mark}")
+    return lines

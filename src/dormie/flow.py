@@ -1,0 +1,45 @@
+"""How rows flow through stages: each stage sees only what no earlier one has settled, packed together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.stages.base import Stage
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What came out: answers, the position of the stage that settled each row, kernel evaluations in all."""
+
+    answers: npt.NDArray[Any]
+    settled_by: npt.NDArray[np.intp]
+    evaluations: npt.NDArray[np.int64]
+
+
+def run(stages: Sequence[Stage], rows: Any) -> Flow:
+    """Checked rows through the stages, the last of which settles every row."""
+    first = stages[0].decide(rows)
+    settled_by = np.zeros(len(first.answers), dtype=np.intp)
+    if first.settled is None:
+        return Flow(first.answers, settled_by, first.evaluations)
+    answers, evaluations = first.answers, first.evaluations
+    waiting = np.flatnonzero(~first.settled)
+    for position, stage in enumerate(stages[1:], start=1):
+        if not len(waiting):
+            break
+        found = stage.decide(rows[waiting])
+        answers[waiting] = found.answers
+        evaluations[waiting] += found.evaluations
+        settled_by[waiting] = position
+        waiting = waiting[:0] if found.settled is None else waiting[~found.settled]
+    return Flow(answers, settled_by, evaluations)
+
+
+def describe(stages: Sequence[Stage]) -> str:
+    """Stages in a few words, such as `geometry(256) -> dense`."""
+    return " -> ".join(str(stage) for stage in stages)

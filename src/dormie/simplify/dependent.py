@@ -1,0 +1,104 @@
+"""Points of a polynomial kernel that depend linearly on others go (Downs, Gates and Masters 2001).
+
+In feature space the point s is the vector phi(s) of all monomials of its degree, K(x, s) = phi(x).phi(s), and there
+are only m = C(d + p, p) of those, C(d + p - 1, p) without a constant term. Of more points than that some are sums of
+others: phi(s_j) = sum_i a_i phi(s_i), so that the others take up its weight, beta_i + beta_j a_i.
+
+A QR factorisation with pivoting of the phi(s_i) themselves finds the points to keep, most independent first. That is
+pivoted Cholesky of their Gram matrix at half the loss of digits, and costs L m^2: an L x L matrix is never formed.
+
+This is also how dormie evaluates "explicit monomials": m points of the same kernel span what the m monomials span, and
+are m dot products of length d on the path that all kernels take, in place of m products on a path of their own.
+
+Preserves every output to rounding, as `trial` checks, and the points kept are points of the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from dormie.kernels import Linear, Normalized, Polynomial
+from dormie.machine import Floats, Machine
+from dormie.rules import Indices
+from dormie.simplify import trial
+
+_MOST_VALUES = 1 << 25  # of the matrix of all phi(s_i): 256 MiB
+_MOST_WORK = 5e9  # multiply-adds of its factorisation: some seconds
+
+
+def accepts(machine: Machine) -> bool:
+    return _attempt(machine) is not None
+
+
+def apply(machine: Machine) -> Machine:
+    result = _attempt(machine)
+    assert result is not None  # as accepts() has found
+    return result
+
+
+@trial.once
+def _attempt(machine: Machine) -> Machine | None:
+    kernel = trial.inner(machine.kernel)
+    if isinstance(kernel, Linear):
+        kernel = Polynomial(1.0, 0.0, 1)
+    if not isinstance(kernel, Polynomial) or not _affordable(kernel, machine):
+        return None
+    with np.errstate(all="ignore"):  # what overflows is found below
+        features = _features(kernel, machine.points)
+        if isinstance(machine.kernel, Normalized):
+            features *= machine.kernel.scale(machine.points)
+    if not np.isfinite(features).all():
+        return None
+    kept, weights = _independent(features, machine.weights)
+    if len(kept) == machine.n_points or not np.isfinite(weights).all():
+        return None
+    result = replace(machine, points=machine.points[kept], weights=weights)
+    return result if trial.preserves(machine, result) else None
+
+
+def _variables(kernel: Polynomial, d: int) -> int:
+    return d if kernel.coef0 == 0 else d + 1
+
+
+def _affordable(kernel: Polynomial, machine: Machine) -> bool:
+    m = math.comb(_variables(kernel, machine.n_features) + kernel.degree - 1, kernel.degree)
+    values = m * machine.n_points
+    return 0 < values <= _MOST_VALUES and values * min(m, machine.n_points) <= _MOST_WORK
+
+
+def _features(kernel: Polynomial, points: Floats) -> Floats:
+    """phi of every point, a column each, in units in which the largest value of every variable is 1.
+
+    A constant variable makes (gamma x.s + r)^p a power of one dot product. Units multiply whole rows of this matrix,
+    and a negative r gives the sign of some rows another meaning in K: its columns depend on each other as before.
+    """
+    variables = points.T if kernel.coef0 == 0 else np.vstack([points.T, np.ones(len(points))])
+    size = np.abs(variables).max(axis=1, keepdims=True)
+    variables = np.divide(variables, size, out=np.zeros_like(variables), where=size > 0)
+    factors = np.array(list(combinations_with_replacement(range(len(variables)), kernel.degree)))
+    features = np.sqrt([_arrangements(row) for row in factors.tolist()])[:, None] * variables[factors[:, 0]]
+    for column in factors.T[1:]:
+        features *= variables[column]
+    return np.asarray(features)
+
+
+def _arrangements(factors: list[int]) -> int:
+    """In how many orders the factors of a monomial can be multiplied: how often it occurs in the power."""
+    repeats = math.prod(math.factorial(factors.count(j)) for j in set(factors))
+    return math.factorial(len(factors)) // repeats
+
+
+def _independent(features: Floats, weights: Floats) -> tuple[Indices, Floats]:
+    """Columns that span all columns, in their old order, and the weights with which they have the same sum."""
+    from scipy.linalg import qr, solve_triangular  # here: importing it takes longer than importing dormie
+
+    triangle, order = qr(features, mode="r", pivoting=True)
+    pivots = np.abs(np.diagonal(triangle))
+    rank = int(np.count_nonzero(pivots > pivots[0] * max(features.shape) * np.finfo(np.float64).eps))
+    sums = triangle[:rank] @ weights[order]
+    kept = np.argsort(order[:rank])
+    return order[kept], solve_triangular(triangle[:rank, :rank], sums)[kept]

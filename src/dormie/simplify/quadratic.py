@@ -1,0 +1,128 @@
+"""A kernel of degree 2 needs at most d + 1 vectors an output: the outputs are quadratic forms, and those diagonalise.
+
+With a constant coordinate t = sqrt(|r| / gamma) appended to rows and +t or -t, as r has its sign, to points,
+(gamma x.s + r)^2 = gamma^2 (x'.s')^2, so that an output is gamma^2 x'^T M x' with M = sum_i beta_i s'_i s'_i^T. Any
+M = sum_k +-u_k u_k^T gives it with one vector a term, the eigenvectors times the roots of their |eigenvalues| first
+of all. A vector u = (g, h) is c (p, +-t), a point p with weight +-c^2, for c = +-h/t and p = g/c.
+
+That needs an h that is not too small beside g. An orthogonal mix of the vectors of one sign leaves their sum as it
+is, and a reflection can move their h to any other values of the same sum of squares: the small ones are lifted, in
+proportion to the size of their vector, so that large vectors stay large and small ones small. Only where the vectors
+of one sign hardly meet the constant at all does each sign get one vector more, the constant itself: +e e^T - e e^T.
+
+Preserves every output to rounding, as `trial` checks: the eigenvectors are those of a matrix within a few units in
+the last place of M, and the reflections are orthogonal. Normalised kernels too: of a normalised kernel the weights
+take up sqrt(K(p, p)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dormie.kernels import Normalized, Polynomial
+from dormie.machine import Floats, Machine
+from dormie.simplify import trial
+
+_LEAST_SHARE = 2.0**-6  # of its even share of the constant that every vector is to have
+_HARDLY = 2.0**-10  # points would grow to 2^16 times the size they had
+
+
+def accepts(machine: Machine) -> bool:
+    return _attempt(machine) is not None
+
+
+def apply(machine: Machine) -> Machine:
+    result = _attempt(machine)
+    assert result is not None  # as accepts() has found
+    return result
+
+
+@trial.once
+def _attempt(machine: Machine) -> Machine | None:
+    kernel = trial.inner(machine.kernel)
+    if not isinstance(kernel, Polynomial) or kernel.degree != 2 or not _pays(machine):
+        return None
+    with np.errstate(all="ignore"):  # what overflows is found below
+        points, weights = _reduced(kernel, machine)
+    if len(points) >= machine.n_points or not (np.isfinite(points).all() and np.isfinite(weights).all()):
+        return None
+    result = replace(machine, points=points, weights=weights)
+    return result if trial.preserves(machine, result) else None
+
+
+def _reduced(kernel: Polynomial, machine: Machine) -> tuple[Floats, Floats]:
+    """Vectors of all outputs one after the other; each has a weight for the output that it comes from."""
+    weights = machine.weights
+    if isinstance(machine.kernel, Normalized):
+        weights = weights * machine.kernel.scale(machine.points)[:, None]
+    outputs = [_one_output(kernel, machine.points, column) for column in weights.T]
+    points = np.vstack([vectors for vectors, _ in outputs])
+    reduced = _block_diagonal([column for _, column in outputs])
+    if isinstance(machine.kernel, Normalized):
+        reduced *= np.sqrt(kernel.diagonal(points))[:, None]
+    return points, reduced
+
+
+def _pays(machine: Machine) -> bool:
+    """Fewer vectors than points, and than the products of two coordinates, to which `dependent` reduces them."""
+    d, c = machine.n_features, machine.n_outputs
+    return c * (d + 1) < min(machine.n_points, math.comb(d + 2, 2) + 1)
+
+
+def _block_diagonal(columns: list[Floats]) -> Floats:
+    weights = np.zeros((sum(map(len, columns)), len(columns)))
+    start = 0
+    for k, column in enumerate(columns):
+        weights[start : start + len(column), k] = column
+        start += len(column)
+    return weights
+
+
+def _one_output(kernel: Polynomial, points: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Points and weights of one output."""
+    if kernel.coef0 == 0:
+        parts = _signed_parts(points, weights)
+        unit = max(np.sqrt(np.mean(points**2)), np.finfo(np.float64).tiny)  # points as large as they were
+        sizes = [np.linalg.norm(part, axis=1) / (unit * math.sqrt(points.shape[1])) for part in parts]
+    else:
+        t = math.sqrt(abs(kernel.coef0) / kernel.gamma)
+        signed_t = math.copysign(t, kernel.coef0)
+        parts = _meeting_the_constant(_signed_parts(np.c_[points, np.full(len(points), signed_t)], weights))
+        sizes = [part[:, -1] / signed_t for part in parts]
+        parts = [part[:, :-1] for part in parts]
+    vectors = [part / size[:, None] for part, size in zip(parts, sizes, strict=True)]
+    return np.vstack(vectors), np.concatenate([sizes[0] ** 2, -(sizes[1] ** 2)])
+
+
+def _signed_parts(vectors: Floats, weights: Floats) -> list[Floats]:
+    """Rows u_k of positive and rows of negative sign, sum_i weights_i v_i v_i^T = sum_k +-u_k u_k^T."""
+    matrix = (vectors.T * weights) @ vectors
+    if not np.isfinite(matrix).all():
+        return [np.full((1, vectors.shape[1]), np.nan)] * 2
+    values, directions = np.linalg.eigh(matrix)
+    least = np.abs(values).max() * len(values) * np.finfo(np.float64).eps  # smaller ones are rounding
+    rows = directions.T * np.sqrt(np.abs(values))[:, None]
+    return [rows[values > least][::-1], rows[values < -least]]
+
+
+def _meeting_the_constant(parts: list[Floats]) -> list[Floats]:
+    if any(len(part) and np.linalg.norm(part[:, -1]) < _HARDLY * np.linalg.norm(part) for part in parts):
+        constant = np.zeros((1, parts[0].shape[1]))
+        constant[0, -1] = max(np.linalg.norm(part) / math.sqrt(max(len(part), 1)) for part in parts)
+        parts = [np.vstack([part, constant]) for part in parts]
+    return [_lifted(part) for part in parts]
+
+
+def _lifted(rows: Floats) -> Floats:
+    """The rows reflected so that every last coordinate has at least a small part of its share, by size, of them all."""
+    last = rows[:, -1]
+    share = np.linalg.norm(rows, axis=1) * (np.linalg.norm(last) / max(np.linalg.norm(rows), np.finfo(float).tiny))
+    wanted = np.copysign(np.maximum(np.abs(last), _LEAST_SHARE * share), last)
+    normal = last - wanted * (np.linalg.norm(last) / max(np.linalg.norm(wanted), np.finfo(float).tiny))
+    if not normal.any():
+        return rows
+    normal /= np.linalg.norm(normal)
+    return np.asarray(rows - 2 * np.outer(normal, normal @ rows))

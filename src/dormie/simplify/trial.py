@@ -1,0 +1,61 @@
+"""What the rewrites that compute new vectors share: each is tried out first, and kept only if it changed nothing.
+
+Such a rewrite is exact in real numbers, but rounding may spoil it. So its result is compared with the machine as it
+was, on the points and on rows around them, and a result that rounding has touched is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dormie import reference
+from dormie.kernels import Kernel, Normalized
+from dormie.machine import Floats, Machine
+
+_CLOSE = 1e-12  # of sum |beta_i K(x, s_i)|: several hundred roundings
+_MOST_GROWTH = 16.0  # of that sum itself: it is what rounding errors are measured on, from then on
+_LEAST_SUM = 1e-200  # where sums are smaller, their terms may have underflowed
+_ROWS_OF_A_KIND = 256
+
+
+def preserves(before: Machine, after: Machine) -> bool:
+    """Whether outputs are the same but for rounding, and no terms have come in that dwarf and cancel each other."""
+    before, after = replace(before, input_map=None), replace(after, input_map=None)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = _check_rows(before.points)
+        sums = reference.absolute_sums(before, rows)
+        change = np.abs(reference.outputs(after, rows) - reference.outputs(before, rows))
+        grown = reference.absolute_sums(after, rows)
+    sizes = sums + np.abs(before.bias)
+    same = (change <= _CLOSE * sizes) & (grown <= _MOST_GROWTH * sizes)
+    return bool(same.all() and _LEAST_SUM < sums.max() < np.inf)
+
+
+def _check_rows(points: Floats) -> Floats:
+    """Rows in mapped coordinates: some points, some moved at random, and random rows that only share their scale."""
+    rng = np.random.default_rng(0)
+    some = points[rng.permutation(len(points))[:_ROWS_OF_A_KIND]]
+    moved = some + rng.normal(size=some.shape) * points.std(axis=0)
+    free = rng.normal(size=(_ROWS_OF_A_KIND, points.shape[1])) * 2 * np.sqrt(np.mean(points**2, axis=0))
+    return np.vstack([some, moved, free])
+
+
+def inner(kernel: Kernel) -> Kernel:
+    """The kernel inside a normalised one; any other as it is."""
+    return kernel.kernel if isinstance(kernel, Normalized) else kernel
+
+
+def once(attempt: Callable[[Machine], Machine | None]) -> Callable[[Machine], Machine | None]:
+    """The same function, which works only once on a machine: `accepts` tries what `apply` then returns."""
+    results: WeakKeyDictionary[Machine, Machine | None] = WeakKeyDictionary()
+
+    def remembered(machine: Machine) -> Machine | None:
+        if machine not in results:
+            results[machine] = attempt(machine)
+        return results[machine]
+
+    return remembered

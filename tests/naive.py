@@ -1,0 +1,134 @@
+"""Slow twins, straight from the definitions: plain loops in Python floats, and the same in mpmath.
+
+Nothing here is clever, so that a disagreement is always the fault of the other side. The mpmath versions take the
+inputs as the exact real numbers they are: what a certificate has to contain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine import Floats, Machine
+
+_DIGITS = 120
+
+
+def kernel_value(kernel: Kernel, u: Sequence[Any], v: Sequence[Any], number: Callable[[Any], Any] = float) -> Any:
+    """K(u, v) in floats, or in another type of number."""
+    functions = mpmath if number is mpmath.mpf else math
+    match kernel:
+        case Linear():
+            return _dot(u, v)
+        case Polynomial(gamma, coef0, degree):
+            return _power(number(gamma) * _dot(u, v) + number(coef0), degree)
+        case Sigmoid(gamma, coef0):
+            return functions.tanh(number(gamma) * _dot(u, v) + number(coef0))
+        case RBF(gamma):
+            return functions.exp(-number(gamma) * _squared_distance(u, v))
+        case Normalized(inner):
+            return _normalized(inner, u, v, number)
+    raise TypeError(kernel)
+
+
+def _dot(u: Sequence[Any], v: Sequence[Any]) -> Any:
+    total = 0 * u[0]
+    for a, b in zip(u, v, strict=True):
+        total += a * b
+    return total
+
+
+def _squared_distance(u: Sequence[Any], v: Sequence[Any]) -> Any:
+    total = 0 * u[0]
+    for a, b in zip(u, v, strict=True):
+        total += (a - b) * (a - b)
+    return total
+
+
+def _power(base: Any, degree: int) -> Any:
+    result = base
+    for _ in range(degree - 1):
+        result = result * base
+    return result
+
+
+def _normalized(inner: Kernel, u: Sequence[Any], v: Sequence[Any], number: Callable[[Any], Any]) -> Any:
+    uu, vv = kernel_value(inner, u, u, number), kernel_value(inner, v, v, number)
+    if uu == 0 or vv == 0:
+        return number(0)
+    root = mpmath.sqrt if number is mpmath.mpf else math.sqrt
+    return kernel_value(inner, u, v, number) / (root(uu) * root(vv))
+
+
+def mapped(machine: Machine, row: Sequence[Any], number: Callable[[Any], Any] = float) -> list[Any]:
+    if machine.input_map is None:
+        return [number(value) for value in row]
+    center, scale = machine.input_map.center.tolist(), machine.input_map.scale.tolist()
+    return [(number(x) - number(a)) / number(b) for x, a, b in zip(row, center, scale, strict=True)]
+
+
+def _outputs(machine: Machine, row: Sequence[Any], number: Callable[[Any], Any]) -> list[Any]:
+    x = mapped(machine, row, number)
+    sums = [number(bias) for bias in machine.bias.tolist()]
+    for point, weights in zip(machine.points.tolist(), machine.weights.tolist(), strict=True):
+        value = kernel_value(machine.kernel, x, [number(s) for s in point], number)
+        for k, weight in enumerate(weights):
+            sums[k] += number(weight) * value
+    return sums
+
+
+def outputs(machine: Machine, rows: Any) -> Floats:
+    """G of every row and output, by the definition."""
+    values = [_outputs(machine, row, float) for row in np.asarray(rows, dtype=np.float64).tolist()]
+    return np.array(values, dtype=np.float64).reshape(len(values), machine.n_outputs)
+
+
+def exact_outputs(machine: Machine, rows: Any) -> list[list[Any]]:
+    """G of every row and output as real numbers, good to far more digits than any radius asks for."""
+    with mpmath.workdps(_DIGITS):
+        return [_outputs(machine, row, mpmath.mpf) for row in np.asarray(rows, dtype=np.float64).tolist()]
+
+
+def contained(middle: Floats, radius: Floats, exact: list[list[Any]]) -> np.ndarray[Any, Any]:
+    """Whether |middle - exact| <= radius, asked in real numbers; an infinite radius claims nothing."""
+    held = np.ones(middle.shape, dtype=bool)
+    with mpmath.workdps(_DIGITS):
+        for place in np.ndindex(*middle.shape):
+            if math.isfinite(radius[place]):
+                i, k = place
+                distance = abs(mpmath.mpf(float(middle[place])) - exact[i][k])
+                held[place] = math.isfinite(middle[place]) and distance <= mpmath.mpf(float(radius[place]))
+    return held
+
+
+def sign(outputs: Sequence[float], zero: int) -> int:
+    return zero if outputs[0] == 0 else int(outputs[0] > 0)
+
+
+def vote(outputs: Sequence[float], classes: int) -> int:
+    """LIBSVM: a pair's output above 0 is a vote for its first class; of the classes with most votes the first wins."""
+    votes = [0] * classes
+    for output, (a, b) in zip(outputs, combinations(range(classes), 2), strict=True):
+        votes[a if output > 0 else b] += 1
+    return votes.index(max(votes))
+
+
+def confidences(outputs: Sequence[float], classes: int) -> list[float]:
+    """scikit-learn's one-vs-rest values: votes plus summed outputs squeezed into (-1/3, 1/3)."""
+    votes, sums = [0] * classes, [0.0] * classes
+    for output, (a, b) in zip(outputs, combinations(range(classes), 2), strict=True):
+        votes[a if output >= 0 else b] += 1
+        sums[a] += output
+        sums[b] -= output
+    return [count + total / (3 * (abs(total) + 1)) for count, total in zip(votes, sums, strict=True)]
+
+
+def argmax(outputs: Sequence[float], last_of_equal: bool) -> int:
+    places = [k for k, output in enumerate(outputs) if output == max(outputs)]
+    return places[-1 if last_of_equal else 0]

@@ -1,0 +1,85 @@
+"""What an install needs: a light import, and a working fallback where the native core is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import dormie
+
+
+def _run(code: str, *options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("module", ["sklearn", "scipy.sparse", "scipy.spatial", "pandas", "joblib", "typer", "rich"])
+def test_import_leaves_heavy_modules_alone(module: str) -> None:
+    assert _run(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
+
+
+def test_build_info_tells_version_compiler_instruction_set_and_threads() -> None:
+    info: dict[str, Any] = dormie.build_info()
+    assert info["version"] == dormie.__version__
+    assert info["native"] is True
+    assert info["instruction_set"] in info["instruction_sets"]
+    assert info["compiler"]
+    assert info["threads"] >= 1
+
+
+_WITHOUT_NATIVE = """
+import sys, warnings
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dormie._native":
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+_USE = """
+import warnings
+import numpy as np
+import scipy.sparse
+from sklearn.svm import SVC, SVR
+import dormie
+
+rng = np.random.default_rng(2)
+X, rows = rng.normal(size=(150, 4)), rng.normal(size=(300, 4))
+rows[rng.random(rows.shape) < 0.3] = 0
+kinds = np.array(["ash", "elm", "oak"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for kernel in ("rbf", "poly", "linear", "sigmoid"):
+        fast = dormie.compile(SVC(kernel=kernel).fit(X, kinds))
+        print(*fast.predict(rows), *fast.predict(scipy.sparse.csr_array(rows)))
+        print(*np.round(fast.decision_function(rows.astype(np.float32)), 6).ravel() + 0.0)
+        print(*fast.trace(rows).stage)
+    print(*np.round(dormie.compile(SVR().fit(X, X[:, 0])).predict(rows), 6) + 0.0)
+    for bad in (np.full((3, 4), np.nan), scipy.sparse.csr_array(np.full((3, 4), np.inf)), np.zeros((2, 3))):
+        try:
+            fast.predict(bad)
+        except ValueError as error:
+            print(error)
+    print(len(fast.predict(rows[:0])))
+for warning in caught:
+    print("WARNED", warning.category.__name__, warning.message)
+"""
+
+
+def test_without_the_native_core_all_works_with_one_warning() -> None:
+    import_only = _run(
+        _WITHOUT_NATIVE + "warnings.simplefilter('error')\nimport dormie\nprint(dormie.build_info()['native'])"
+    )
+    assert import_only.strip() == "False"
+    *lines, warning = _run(_WITHOUT_NATIVE + _USE).splitlines()
+    assert lines == _run(_USE).splitlines()
+    assert warning.startswith("WARNED RuntimeWarning dormie was installed without its native core and runs on NumPy")
+    assert "install a C++20 compiler and reinstall dormie" in warning
