@@ -22,8 +22,8 @@ check: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist
 
-papers: $(VENV)/.cli
-	$(BIN)/dormie papers
+papers: $(VENV)/.plot
+	$(BIN)/dormie papers muller2004 decoste2002
 
 # The test suite on a native core built with the address and undefined-behaviour sanitizers.
 sanitize: $(SANITIZED)/.test

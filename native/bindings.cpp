@@ -172,6 +172,11 @@ class BoundDense {
   public:
     explicit BoundDense(std::shared_ptr<Kept> kept) : kept_(std::move(kept)), dense_(kept_->machine) {}
 
+    void prepare() const {
+        nb::gil_scoped_release released;
+        dense_.prepare();
+    }
+
     auto outputs(const Rows &rows, int threads) const {
         double *out;
         auto array = new_array(out, rows.n, kept_->machine.outputs);
@@ -354,7 +359,7 @@ NB_MODULE(_native, m) {
     nb::class_<Kept>(m, "Machine")
         .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, nb::object, nb::object>(), "kernel"_a,
              "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none());
-    auto dense = nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>());
+    auto dense = nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>()).def("prepare", &BoundDense::prepare);
     bind_rows(dense, "outputs", &BoundDense::outputs);
     bind_rows(dense, "interval", &BoundDense::interval<float>);
     bind_rows(dense, "interval64", &BoundDense::interval<double>);

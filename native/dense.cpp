@@ -24,6 +24,11 @@ template <> const Packed<double> &Dense::packed<double>() const {
     return *double_;
 }
 
+void Dense::prepare() const {
+    packed<float>();
+    packed<double>();
+}
+
 template <class T, bool radii, class Finish>
 void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const {
     const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = 2 * machine_.outputs;

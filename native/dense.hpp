@@ -16,6 +16,9 @@ class Dense {
 
     const Machine &machine() const { return machine_; }
 
+    // Lays the points out for both number types, which the first call that needs them would do.
+    void prepare() const;
+
     // G of every row and output in double, rows x outputs.
     void outputs(const Rows &rows, Team &team, double *out) const;
 

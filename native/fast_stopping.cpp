@@ -93,6 +93,8 @@ class FastStopping::Block {
 void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const {
     const ptrdiff_t c = machine_.outputs, share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::clamp<ptrdiff_t>(share, 1, block_rows));
+    std::fill_n(answers, rows.n, unsettled);
+    std::fill_n(terms, rows.n, int64_t(0));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);

@@ -165,5 +165,8 @@ def adversarial_machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
     bias = rng.normal(size=outputs) * draw(st.sampled_from([0.0, 1.0, 1e-30, 1e10]))
     tolerance = draw(st.sampled_from([None, None, None, 0.0, 1e-5, 1.0]))
     rule = rule_for(outputs, draw(st.integers(0, 5))) if tolerance is None else Value(tolerance, flat=False)
-    made = Machine(draw(adversarial_kernels()), points, weights, bias, rule)
-    return made, _around(rng, points, 5)
+    input_map, rows = None, _around(rng, points, 5)
+    if draw(st.integers(0, 3)) == 0:
+        input_map = Affine(_log_uniform(rng, features, -3, 6), _log_uniform(rng, features, -3, 3))
+        rows = np.clip(rows, -1e290, 1e290) * input_map.scale + input_map.center
+    return Machine(draw(adversarial_kernels()), points, weights, bias, rule, input_map), rows

@@ -205,3 +205,33 @@ def test_scales_and_offsets_that_leave_the_range_of_float32_settle_nothing(coef0
     rows = np.array([[size]])
     checks.intervals_hold(made, rows)
     assert checks.core(made).decide(rows, 1)[0].tolist() == [0]
+
+
+def _lost_in_sums(features: int, unit: float) -> Floats:
+    """A vector whose squares, summed in order, are all lost but the first: each is just under half a unit of 1."""
+    vector = np.full(features, np.sqrt(0.99 * unit))
+    vector[0] = 1
+    return vector
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(1.0, 0.0, 1), Sigmoid(0.1), Normalized(Linear())], ids=str)
+@pytest.mark.parametrize(("features", "unit"), [(64, 2.0**-24), (64, 2.0**-53), (4096, 2.0**-24)])
+def test_dot_products_whose_roundings_all_go_the_same_way_hold(kernel: Kernel, features: int, unit: float) -> None:
+    vector = _lost_in_sums(features, unit)
+    checks.intervals_hold(by_hand(kernel, [vector], [1.0]), [vector])
+
+
+@pytest.mark.parametrize("features", [64, 4096])
+def test_norms_whose_roundings_all_go_the_same_way_hold(features: int) -> None:
+    """Beside a point at the origin nothing but the row's norm counts; a large gamma brings its error forward."""
+    vector = _lost_in_sums(features, 2.0**-53)
+    checks.intervals_hold(by_hand(RBF(400.0), [np.zeros(features)], [1.0]), [vector])
+    checks.intervals_hold(by_hand(RBF(400.0), [vector], [1.0]), [np.zeros(features)])
+
+
+def test_sums_over_points_whose_roundings_all_go_the_same_way_hold() -> None:
+    """One large weight and then many that are each lost beside it, in every lane."""
+    weights = np.full(256, 0.99 * 2.0**-24)
+    weights[:32] = 1
+    checks.intervals_hold(by_hand(Sigmoid(0.0, 30.0), np.ones((256, 1)), weights), [[1.0]])
+    checks.intervals_hold(by_hand(RBF(1e-30), np.ones((256, 1)), weights), [[1.0]])

@@ -20,8 +20,6 @@ from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.stages import Dense, FastStopping, Geometry, Stage
 
-_FIRST_CHUNK = 4
-_CHUNK_SECONDS = 0.003
 _PANEL = 256  # terms between two intervals of partial sums
 
 
@@ -64,9 +62,9 @@ def interval(
     machine = dense.machine
     if budget is None or budget >= machine.n_points:
         return _ends(*dense.interval(rows))
-    if isinstance(partial, Geometry):
+    if isinstance(partial, Geometry) and budget >= 1:
         return _ends(*partial.interval(rows, budget))
-    if partial is not None and budget >= _PANEL:
+    if isinstance(partial, FastStopping) and budget >= _PANEL:
         return partial.interval(rows, budget // _PANEL * _PANEL)
     unknown = np.full((rows.shape[0], machine.n_outputs), np.inf)
     return -unknown, unknown
@@ -102,21 +100,21 @@ def _ends(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
 
 
 def answers_by(
-    deadline: float, stages: Sequence[Stage], partial: Geometry | FastStopping | None, rows: Any
+    deadline: float, stages: Sequence[Stage], rows: Any
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Answers for all rows by a `time.perf_counter` moment, and which are settled.
 
-    First the cheap stages see every row; then the rows left open go through the dense stage, the most uncertain
-    first. A row that nothing has looked at yet gets the answer of the bias alone.
+    First the geometry stage, where the plan has one, sees every row; then the rows left open go through the dense
+    stage, the most uncertain first. A row that nothing has looked at yet gets the answer of the bias alone.
     """
-    machine = stages[-1].machine  # type: ignore[attr-defined]
+    machine = stages[-1].machine
     count = rows.shape[0]
     answers = np.repeat(machine.rule.answer(machine.bias[None, :]), count, axis=0)
     settled = np.zeros(count, dtype=np.bool_)
     doubt = np.zeros(count)
-    if isinstance(partial, Geometry):
+    if isinstance(geometry := stages[0], Geometry):
         for chunk in _chunks(np.arange(count), deadline):
-            middle, radius = partial.interval(rows[chunk], partial.budget)
+            middle, radius = geometry.interval(rows[chunk], geometry.budget)
             answers[chunk] = machine.rule.answer(middle)
             settled[chunk] = machine.rule.settled(middle - radius, middle + radius)
             doubt[chunk] = (radius - np.abs(middle)).max(axis=1)
@@ -128,16 +126,19 @@ def answers_by(
 
 
 def _chunks(order: npt.NDArray[np.intp], deadline: float) -> Iterator[npt.NDArray[np.intp]]:
-    """Pieces of `order`, each as large as the time left and the pace so far allow."""
-    start, size, pace = 0, _FIRST_CHUNK, 0.0
+    """Pieces of `order`, each expected to take at most half of the time left: so a noisy machine is forgiven.
+
+    A piece takes a fixed time (reading all support vectors, say), which the first, single row shows, and a time a row,
+    for which the pace of the piece before is an upper estimate as long as pieces grow.
+    """
+    start, size, fixed, pace = 0, 1, 0.0, 0.0
     while start < len(order):
         began = time.perf_counter()
-        if began + pace * min(size, len(order) - start) > deadline:
-            size = int((deadline - began) / pace) if pace else 0
-        if size < 1 or began >= deadline:
+        spare = (deadline - began) / 2 - fixed
+        size = int(min(size, spare / pace)) if pace else size
+        if size < 1 or spare <= 0:
             return
         yield order[start : start + size]
         seconds = time.perf_counter() - began
-        start += size
-        pace = seconds / size
-        size = max(1, min(2 * size, int(_CHUNK_SECONDS / pace)))
+        fixed, pace = fixed or seconds, seconds / size
+        start, size = start + size, 2 * size

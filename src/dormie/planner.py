@@ -24,6 +24,7 @@ from dormie.rules import Value
 from dormie.sample import sample_rows
 from dormie.simplify import simplify
 from dormie.stages import STAGES, Dense, FastStopping, Geometry, Stage
+from dormie.stages.base import require_inner_product
 
 _LONGEST_DESCRIPTION = 200
 _SAMPLE = 2048
@@ -123,6 +124,7 @@ def _candidates(machine: Machine, names: list[str] | None, contest: _Contest, de
 
 def _geometries(machine: Machine, contest: _Contest, dense: Dense) -> Iterator[Geometry]:
     """Geometry stages of ever more landmarks, as long as more may settle more."""
+    require_inner_product(machine, Geometry)
     most = min(_MOST_LANDMARKS, machine.n_points, _MOST_COORDINATES // max(machine.n_points, 1))
     expansion = Expansion.of(machine)
     greedy = WGreedy(expansion, most)

@@ -37,6 +37,7 @@ class Predictor:
             raise ValueError("a plan must end in the dense stage, which settles every row")
         self.plan = plan
         self._dense = plan.stages[-1]
+        self._dense.prepare()
 
     @overload
     def predict(self, X: Any) -> npt.NDArray[Any]: ...
@@ -52,7 +53,7 @@ class Predictor:
             return rule.labels(flow.run(self.plan.stages, check_rows(X, self.plan.machine)).answers)
         end = time.perf_counter() + deadline
         rows = check_rows(X, self.plan.machine)
-        answers, settled = anytime.answers_by(end, self.plan.stages, self._partial, rows)
+        answers, settled = anytime.answers_by(end, self.plan.stages, rows)
         return Answers(rule.labels(answers), settled)
 
     def decision_function(self, X: Any) -> Floats:

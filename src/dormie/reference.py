@@ -55,6 +55,25 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
     return result
 
 
+def fast_stopping_interval(machine: Machine, rows: Any, budget: int) -> tuple[Floats, Floats]:
+    """Low and high of every output of every row after the first `budget` terms: see `stages.fast_stopping`."""
+    head, tail = slice(0, budget), slice(budget, None)
+    sizes = np.abs(machine.weights[tail]) * np.sqrt(machine.kernel.diagonal(machine.points[tail]))[:, None]
+    one_sided = machine.kernel.nonnegative
+    lowering = np.where(machine.weights[tail] < 0, sizes, 0 if one_sided else sizes).sum(axis=0)
+    raising = np.where(machine.weights[tail] > 0, sizes, 0 if one_sided else sizes).sum(axis=0)
+    low, high = np.empty((2, rows.shape[0], machine.n_outputs))
+    for block, part in _blocks(machine, rows):
+        values = machine.kernel.matrix(part, machine.points[head])
+        middle = values @ machine.weights[head] + machine.bias
+        roundings = (budget + 8) * UNIT * (np.abs(values) @ np.abs(machine.weights[head]) + np.abs(machine.bias))
+        errors = np.array([_row_value_error(machine, row, machine.points[head]) for row in part])
+        slack = roundings + np.outer(errors, np.abs(machine.weights[head]).sum(axis=0))
+        root = np.sqrt(machine.kernel.diagonal(part))[:, None] * (1 + 1e-9)
+        low[block], high[block] = middle - slack - root * lowering, middle + slack + root * raising
+    return low, high
+
+
 def geometry_interval(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Floats, Floats]:
     """Middle and radius of every output of every row after `budget` landmarks: see `stages.geometry`."""
     middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))

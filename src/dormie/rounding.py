@@ -61,7 +61,8 @@ def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
 
 def _largest_norm(rows: Floats) -> float:
     lost = 1e-150  # no less than what squares, and products of such rows, lose below the normal range
-    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))) * (1 + 1e-12) + lost
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))) * (1 + 1e-12) + lost
 
 
 def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
@@ -83,7 +84,7 @@ def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     chain = 64 + d / 64 + 16
     x, s = _largest_norm(a), _largest_norm(b)
     if isinstance(inner, RBF):
-        exponent = chain * UNIT * inner.gamma * (x + s) ** 2 + 16 * UNIT
+        exponent = chain * UNIT * inner.gamma * ((x + s) * (x + s)) + 16 * UNIT
         return math.expm1(exponent) if exponent < 0.5 else 1.0  # no value is further off than 1
     return kernel_value_error(inner, a, b) * max(1.0, chain / d)
 

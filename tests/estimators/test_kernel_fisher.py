@@ -22,7 +22,7 @@ from dormie.machine import Floats
 NORMALIZED = Normalized(Polynomial(gamma=1.0, coef0=1.0, degree=2))
 
 
-@parametrize_with_checks([KernelFisherDiscriminant(), KernelFisherDiscriminant(NORMALIZED)])
+@parametrize_with_checks([KernelFisherDiscriminant(), KernelFisherDiscriminant(NORMALIZED)])  # type: ignore[untyped-decorator]
 def test_scikit_learn_conventions_hold(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

@@ -6,6 +6,7 @@ import typer
 
 from dormie.cli.bench import bench
 from dormie.cli.demo import demo
+from dormie.cli.papers import papers
 
 app = typer.Typer(
     help="Compiles a trained kernel machine into a predictor that stops as soon as the answer is settled.",
@@ -14,3 +15,4 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(bench)
+app.command()(papers)

@@ -106,14 +106,15 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         )
 
     def _gamma(self, X: Floats) -> float:
+        d = len(X[0])
         if self.gamma == "auto":
-            return 1.0 / X.shape[1]
+            return 1.0 / d
         if self.gamma == "scale":
-            variance = X.var()
-            return float(1.0 / (X.shape[1] * variance)) if variance else 1.0
+            variance = float(X.var())
+            return 1.0 / (d * variance) if variance else 1.0
         if isinstance(self.gamma, str):
             raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {self.gamma!r}")
-        return self.gamma
+        return float(self.gamma)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,127 +1,65 @@
 """DeCoste 2002, *Anytime Interval-Valued Outputs for Kernel Machines*: Table 4 again.
 
-k is how many landmarks a row needs until its interval lies on one side of zero, counted landmark by landmark. Every
-answer so found is held against the full sum. The paper's order of landmarks (SGMA) stands beside the w-greedy one.
+k is how many landmarks a row needs until its interval lies on one side of zero. Every answer so found is held against
+the full sum. The paper's order of landmarks (SGMA) stands beside the w-greedy one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie import reference
-from dormie.landmarks import LEAST_RESIDUAL, sgma, w_greedy
 from dormie.machine import Floats, Machine
 from dormie.papers.decoste2002_problems import Problem, haberman, misr_stand_in, sonar
+from dormie.papers.decoste2002_walks import Order, build, orders, walk
 from dormie.papers.machines import differences, microseconds, predictor
 from dormie.papers.table import Numbers, Table
 from dormie.readers import read
 from dormie.simplify import simplify
 from dormie.stages import Geometry
 
-Order = Callable[[Machine, int], npt.NDArray[np.intp]]
-
 
 def tables(seconds: float) -> Iterator[Table]:
-    """One table a problem; `seconds` of measuring for each order of landmarks."""
+    """One table a problem; `seconds` of measuring for each."""
     for problem in (sonar(), haberman(), haberman(early=True), misr_stand_in()):
         yield table(problem, seconds)
 
 
 def table(problem: Problem, seconds: float) -> Table:
-    """Table 4's lines for one problem."""
-    columns = {
-        "paper": problem.printed,
-        "SGMA": measure(problem, [_seeded_sgma(seed) for seed in range(problem.orders)], seconds),
-        "w-greedy": measure(problem, [w_greedy], seconds),
-    }
+    """Table 4's lines for one problem: the paper, and a column for each way to order landmarks."""
+    machine, test = problem.svm()
+    fisher, first = _fisher_machine(problem), problem.folded_weights()
+    columns: dict[str, Numbers] = {"paper": problem.printed}
+    for name, several in orders(problem.random_orders).items():
+        paths = Paths.build(machine, several, first, problem.landmarks)
+        columns[name] = {
+            **_machine_numbers(problem, machine),
+            **_counts(paths, problem.X, test),
+            **_speed(paths.folded[0], test, seconds / 2),
+            **_fisher_counts(Paths.build(fisher, several[:1], first, problem.landmarks), problem.X),
+        }
     return Table(f"DeCoste 2002, Table 4: {problem.title}", columns, problem.notes)
 
 
-def _seeded_sgma(seed: int) -> Order:
-    return lambda machine, n: sgma(machine, n, seed=seed, candidates=59)
-
-
 @dataclass(frozen=True, eq=False)
-class Walks:
-    """How far each row had to walk: landmarks used, and the answer found (-1: not settled by any)."""
+class Paths:
+    """A machine's geometry stages, one for every order of landmarks, with and without w+ and w- first."""
 
-    steps: npt.NDArray[np.intp]
-    answers: npt.NDArray[np.intp]
+    machine: Machine
+    folded: list[Geometry]
+    plain: list[Geometry]
 
-    def numbers(self, prefix: str) -> Numbers:
-        k = self.steps
-        return {
-            f"{prefix}: k min, max": (int(k.min()), int(k.max())),
-            f"{prefix}: k mean, median": (float(k.mean()), float(np.median(k))),
-        }
-
-
-def walk(stage: Geometry, rows: Floats) -> Walks:
-    """Every row, one landmark at a time, until its sign is certain."""
-    found = [_walk_one(stage, row) for row in np.asarray(rows, dtype=np.float64)]
-    return Walks(np.array([k for k, _ in found], dtype=np.intp), np.array([a for _, a in found], dtype=np.intp))
-
-
-def _walk_one(stage: Geometry, row: Floats) -> tuple[int, int]:
-    k = 0
-    for k, (middle, radius) in enumerate(stage.walk(row), start=1):
-        if abs(middle[0]) > radius[0]:
-            return k, int(middle[0] > 0)
-    return k, -1
-
-
-def build(machine: Machine, order: Order, problem: Problem, first: Floats | None = None) -> Geometry:
-    """The stage over the machine's points in the given order, behind the landmarks that come first."""
-    n = problem.landmarks or machine.n_points
-    landmarks = machine.points[order(machine, n)]
-    landmarks = landmarks if first is None else np.vstack([first, landmarks])
-    return Geometry.build(machine, _independent(machine, landmarks)[:n])
-
-
-def _independent(machine: Machine, landmarks: Floats) -> Floats:
-    """The landmarks without those that add nothing to the ones before: where w+ and w- come first, some do."""
-    residual = machine.kernel.matrix(landmarks, landmarks)
-    least = LEAST_RESIDUAL * np.diagonal(residual)
-    kept = []
-    for j in range(len(landmarks)):
-        if residual[j, j] > least[j]:
-            kept.append(j)
-            residual = residual - np.outer(residual[:, j], residual[j] / residual[j, j])
-    return landmarks[kept]
-
-
-def measure(problem: Problem, orders: list[Order], seconds: float) -> Numbers:
-    """All lines of the table for one way of ordering landmarks (of several random orders, the rows are pooled)."""
-    machine, test = problem.svm()
-    first = problem.folded_weights()
-    folded = [build(machine, order, problem, first) for order in orders]
-    plain = [build(machine, order, problem) for order in orders]
-    walks = {
-        "training rows, w+ w- first": _pooled(folded, problem.X),
-        "training rows": _pooled(plain, problem.X),
-        "test rows, w+ w- first": _pooled(folded, test),
-        "test rows": _pooled(plain, test),
-    }
-    numbers = {"test rows": len(test)}
-    for name, found in walks.items():
-        numbers |= found.numbers(name)
-    return {
-        **_machine_numbers(problem, machine),
-        **numbers,
-        "L / mean k, test rows, w+ w- first": machine.n_points / float(walks["test rows, w+ w- first"].steps.mean()),
-        **_speed(machine, folded[0], test, seconds),
-        **_fisher(problem, orders, first),
-        **_certainty(machine, problem, test, walks, len(orders)),
-    }
-
-
-def _pooled(stages: list[Geometry], rows: Floats) -> Walks:
-    found = [walk(stage, rows) for stage in stages]
-    return Walks(np.concatenate([each.steps for each in found]), np.concatenate([each.answers for each in found]))
+    @classmethod
+    def build(cls, machine: Machine, several: list[Order], first: Floats, most: int | None) -> Paths:
+        landmarks = [machine.points[order(machine, most or machine.n_points)] for order in several]
+        return cls(
+            machine, [build(machine, each, first) for each in landmarks], [build(machine, each) for each in landmarks]
+        )
 
 
 def _machine_numbers(problem: Problem, machine: Machine) -> Numbers:
@@ -134,51 +72,62 @@ def _machine_numbers(problem: Problem, machine: Machine) -> Numbers:
     }
 
 
-def _signs(values: npt.NDArray[np.generic]) -> tuple[int, int]:
+def _signs(values: npt.NDArray[Any]) -> tuple[int, int]:
     return int(np.sum(values > 0)), int(np.sum(values < 0))
 
 
-def _speed(machine: Machine, stage: Geometry, test: Floats, seconds: float) -> Numbers:
+def _counts(paths: Paths, training: Floats, test: Floats) -> Numbers:
+    """The lines on k, and whether any certified answer is not the full sum's."""
+    machine, several = paths.machine, len(paths.folded)
+    on_training, on_test = walk(paths.folded, training), walk(paths.folded, test)
+    plain_training, plain_test = walk(paths.plain, training), walk(paths.plain, test)
+    answers = np.concatenate([each.answers for each in (on_training, plain_training, on_test, plain_test)])
+    rows = np.vstack([training] * 2 * several + [test] * 2 * several)
+    return {
+        **on_training.numbers("training rows, w+ w- first"),
+        **plain_training.numbers("training rows"),
+        "test rows": len(test),
+        **on_test.numbers("test rows, w+ w- first"),
+        **plain_test.numbers("test rows"),
+        "L / mean k, test rows, w+ w- first": machine.n_points / float(on_test.steps.mean()),
+        "share of rows left to the full sum": float(np.mean(answers < 0)),
+        "answers checked": len(answers),
+        "answers that differ from the full sum": differences(machine, rows, answers),
+    }
+
+
+def _speed(stage: Geometry, test: Floats, seconds: float) -> Numbers:
     """Wall-clock of the full sum and of the stage, on the test rows repeated (as the paper did) to fill a batch."""
+    machine = stage.machine
     smaller, _ = simplify(machine)
     ways = {
-        "full sum in NumPy": lambda rows: reference.outputs(machine, rows) >= 0,
+        "full sum in NumPy": lambda rows: reference.outputs(machine, rows) > 0,
         "dense stage": predictor(machine).predict,
         "geometry": predictor(machine, stage).predict,
-        "dense after simplify": predictor(smaller).predict,
+        "dense stage, simplified": predictor(smaller).predict,
     }
     times = microseconds(ways, test, seconds / len(ways))
     return {
         **{f"{name}: microseconds a row": time for name, time in times.items()},
         "geometry: times as fast as the full sum in NumPy": times["full sum in NumPy"] / times["geometry"],
         "geometry: times as fast as the dense stage": times["dense stage"] / times["geometry"],
-        "vectors after dormie's exact simplification": smaller.n_points,
+        "vectors after exact simplification": smaller.n_points,
     }
 
 
-def _fisher(problem: Problem, orders: list[Order], first: Floats) -> Numbers:
+def _fisher_machine(problem: Problem) -> Machine:
     """A kernel Fisher discriminant on the same rows: every row is a term."""
     from dormie.estimators import KernelFisherDiscriminant
 
-    machine = read(KernelFisherDiscriminant(kernel=problem.kernel).fit(problem.X, problem.y))
-    found = _pooled([build(machine, order, problem, first) for order in orders], problem.X)
+    return read(KernelFisherDiscriminant(kernel=problem.kernel).fit(problem.X, problem.y))
+
+
+def _fisher_counts(paths: Paths, rows: Floats) -> Numbers:
+    machine, found = paths.machine, walk(paths.folded, rows)
     return {
         "KFD weights, positive and negative": _signs(machine.weights),
         **found.numbers("KFD, training rows, w+ w- first"),
         "KFD: rows / mean k": machine.n_points / float(found.steps.mean()),
         "KFD: share of rows left to the full sum": float(np.mean(found.answers < 0)),
-        "KFD: answers that differ from the full sum": differences(
-            machine, np.tile(problem.X, (len(orders), 1)), found.answers
-        ),
-    }
-
-
-def _certainty(machine: Machine, problem: Problem, test: Floats, walks: dict[str, Walks], orders: int) -> Numbers:
-    """Whether any certified answer is not the full sum's, and how many rows had none."""
-    rows = {name: np.tile(problem.X if "training" in name else test, (orders, 1)) for name in walks}
-    answers = np.concatenate([found.answers for found in walks.values()])
-    return {
-        "share of rows left to the full sum": float(np.mean(answers < 0)),
-        "answers checked": len(answers),
-        "answers that differ from the full sum": differences(machine, np.vstack(list(rows.values())), answers),
+        "KFD: answers that differ from the full sum": differences(machine, rows, found.answers),
     }

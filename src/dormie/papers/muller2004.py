@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +92,7 @@ def measure(problem: Problem, seconds: float) -> Numbers:
     """Terms and seconds of the full sum, of stopping term by term, and of the two stages."""
     machine, rows = problem.machine, problem.rows
     two_sided, one_sided = (terms_needed(machine, rows, one_sided=each) for each in (False, True))
-    full, stopping = (seconds_of(lambda stop=stop: one_at_a_time(machine, rows, stop)) for stop in (False, True))
+    full, stopping = (seconds_of(partial(one_at_a_time, machine, rows, stop)) for stop in (False, True))
     found = FastStopping(machine).decide(rows)
     assert found.settled is not None
     labels = predictor(machine, FastStopping(machine)).predict(rows)

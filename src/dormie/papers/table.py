@@ -24,7 +24,7 @@ class Table:
     @property
     def lines(self) -> list[str]:
         """Every quantity, in the order in which the last columns, those of this run, have them."""
-        return list(dict.fromkeys(line for numbers in reversed(self.columns.values()) for line in numbers))
+        return list(dict.fromkeys(line for numbers in reversed(list(self.columns.values())) for line in numbers))
 
     def as_record(self) -> dict[str, Any]:
         """Plain data for machines."""

@@ -1,4 +1,4 @@
-"""dormie's own estimators, brought to the normal form. They follow scikit-learn's conventions and are read with them."""
+"""dormie's own estimators, brought to the normal form. They keep scikit-learn's conventions, and are read with it."""
 
 from __future__ import annotations
 

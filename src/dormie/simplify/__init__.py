@@ -2,7 +2,8 @@
 
 Each rewrite is a module of two functions: `accepts(machine)` says whether it applies and pays, `apply(machine)`
 returns the machine that results. Its docstring states what is preserved. Later rewrites rest on earlier ones:
-folding leaves one vector an output, merging can cancel weights to zero, and the centre is that of the points kept.
+folding leaves one vector an output, merging can cancel weights to zero, `quadratic` and `dependent` (which `check`
+their own results) need not look at points that are gone, and the centre is that of the points kept.
 """
 
 from __future__ import annotations

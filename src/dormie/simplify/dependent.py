@@ -7,10 +7,11 @@ others: phi(s_j) = sum_i a_i phi(s_i), so that the others take up its weight, be
 A QR factorisation with pivoting of the phi(s_i) themselves finds the points to keep, most independent first. That is
 pivoted Cholesky of their Gram matrix at half the loss of digits, and costs L m^2: an L x L matrix is never formed.
 
-This is also how dormie evaluates "explicit monomials": m points of the same kernel span what the m monomials span, and
-are m dot products of length d on the path that all kernels take, in place of m products on a path of their own.
+This is also how dormie evaluates "explicit monomials": m points of the same kernel span what the m monomials span.
+They are m dot products of length d, on the path that all kernels take, in place of m products on a path of their own:
+for the few features where m is small the difference is small as well, beside what any row costs.
 
-Preserves every output to rounding, as `trial` checks, and the points kept are points of the machine.
+Preserves every output to rounding, as `check` finds, and the points kept are points of the machine.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
+from scipy.linalg import qr, solve_triangular
 
 from dormie.kernels import Linear, Normalized, Polynomial
 from dormie.machine import Floats, Machine
 from dormie.rules import Indices
-from dormie.simplify import trial
+from dormie.simplify import check
 
 _MOST_VALUES = 1 << 25  # of the matrix of all phi(s_i): 256 MiB
 _MOST_WORK = 5e9  # multiply-adds of its factorisation: some seconds
@@ -40,9 +42,9 @@ def apply(machine: Machine) -> Machine:
     return result
 
 
-@trial.once
+@check.once
 def _attempt(machine: Machine) -> Machine | None:
-    kernel = trial.inner(machine.kernel)
+    kernel = check.inner(machine.kernel)
     if isinstance(kernel, Linear):
         kernel = Polynomial(1.0, 0.0, 1)
     if not isinstance(kernel, Polynomial) or not _affordable(kernel, machine):
@@ -57,7 +59,7 @@ def _attempt(machine: Machine) -> Machine | None:
     if len(kept) == machine.n_points or not np.isfinite(weights).all():
         return None
     result = replace(machine, points=machine.points[kept], weights=weights)
-    return result if trial.preserves(machine, result) else None
+    return result if check.preserves(machine, result) else None
 
 
 def _variables(kernel: Polynomial, d: int) -> int:
@@ -94,8 +96,6 @@ def _arrangements(factors: list[int]) -> int:
 
 def _independent(features: Floats, weights: Floats) -> tuple[Indices, Floats]:
     """Columns that span all columns, in their old order, and the weights with which they have the same sum."""
-    from scipy.linalg import qr, solve_triangular  # here: importing it takes longer than importing dormie
-
     triangle, order = qr(features, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(triangle))
     rank = int(np.count_nonzero(pivots > pivots[0] * max(features.shape) * np.finfo(np.float64).eps))

@@ -10,7 +10,7 @@ is, and a reflection can move their h to any other values of the same sum of squ
 proportion to the size of their vector, so that large vectors stay large and small ones small. Only where the vectors
 of one sign hardly meet the constant at all does each sign get one vector more, the constant itself: +e e^T - e e^T.
 
-Preserves every output to rounding, as `trial` checks: the eigenvectors are those of a matrix within a few units in
+Preserves every output to rounding, as `check` finds: the eigenvectors are those of a matrix within a few units in
 the last place of M, and the reflections are orthogonal. Normalised kernels too: of a normalised kernel the weights
 take up sqrt(K(p, p)).
 """
@@ -24,7 +24,7 @@ import numpy as np
 
 from dormie.kernels import Normalized, Polynomial
 from dormie.machine import Floats, Machine
-from dormie.simplify import trial
+from dormie.simplify import check
 
 _LEAST_SHARE = 2.0**-6  # of its even share of the constant that every vector is to have
 _HARDLY = 2.0**-10  # points would grow to 2^16 times the size they had
@@ -40,9 +40,9 @@ def apply(machine: Machine) -> Machine:
     return result
 
 
-@trial.once
+@check.once
 def _attempt(machine: Machine) -> Machine | None:
-    kernel = trial.inner(machine.kernel)
+    kernel = check.inner(machine.kernel)
     if not isinstance(kernel, Polynomial) or kernel.degree != 2 or not _pays(machine):
         return None
     with np.errstate(all="ignore"):  # what overflows is found below
@@ -50,7 +50,7 @@ def _attempt(machine: Machine) -> Machine | None:
     if len(points) >= machine.n_points or not (np.isfinite(points).all() and np.isfinite(weights).all()):
         return None
     result = replace(machine, points=points, weights=weights)
-    return result if trial.preserves(machine, result) else None
+    return result if check.preserves(machine, result) else None
 
 
 def _reduced(kernel: Polynomial, machine: Machine) -> tuple[Floats, Floats]:

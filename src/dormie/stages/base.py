@@ -29,6 +29,7 @@ class Stage(ABC):
     """One method at work on one machine."""
 
     name: ClassVar[str]
+    machine: Machine
 
     def __str__(self) -> str:
         return self.name
@@ -45,3 +46,9 @@ class Stage(ABC):
     @abstractmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
         """The stage that `state` came from; raises ValueError where the data does not fit the machine."""
+
+
+def require_inner_product(machine: Machine, stage: type[Stage]) -> None:
+    """Raise ValueError for a kernel that geometric bounds do not hold for."""
+    if not machine.kernel.positive_semidefinite:
+        raise ValueError(f"{stage.name} needs a positive semi-definite kernel, {machine.kernel!r} is not one")

@@ -28,6 +28,11 @@ class Dense(Stage):
         self.machine = machine
         self._native = native.dense(machine)
 
+    def prepare(self) -> None:
+        """Lay the points out now rather than in the first call, which may have a deadline."""
+        if self._native is not None:
+            self._native.prepare()
+
     def outputs(self, rows: Any) -> Floats:
         """G of every checked row and output, in float64."""
         if self._native is not None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dormie import native, reference
 from dormie.machine import Floats, Machine
-from dormie.stages.base import Decisions, Stage
+from dormie.stages.base import Decisions, Stage, require_inner_product
 
 
 class FastStopping(Stage):
@@ -27,8 +27,7 @@ class FastStopping(Stage):
     name = "fast_stopping"
 
     def __init__(self, machine: Machine) -> None:
-        if not machine.kernel.positive_semidefinite:
-            raise ValueError(f"fast stopping needs a positive semi-definite kernel, {machine.kernel!r} is not one")
+        require_inner_product(machine, FastStopping)
         self.machine = machine
         self._ordered = largest_first(machine)
         self._native = native.fast_stopping(self._ordered)

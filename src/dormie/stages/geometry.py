@@ -32,7 +32,7 @@ from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 from dormie.rows import require_finite
-from dormie.stages.base import Decisions, Stage
+from dormie.stages.base import Decisions, Stage, require_inner_product
 
 _UP = 1 + 1e-9  # room for the rounding of the norms themselves
 
@@ -43,7 +43,7 @@ class Geometry(Stage):
     name = "geometry"
 
     def __init__(self, machine: Machine, arrays: dict[str, Floats], budget: int) -> None:
-        _require_inner_product(machine)
+        require_inner_product(machine, Geometry)
         _require_fit(machine, arrays)
         if not 1 <= budget <= len(arrays["points"]):
             raise ValueError(f"geometry: budget must be between 1 and {len(arrays['points'])}, got {budget}")
@@ -59,7 +59,7 @@ class Geometry(Stage):
         Landmarks that leave too little outside the span of those before them end the list. `expansion` is
         `Expansion.of(machine)`, where it is known already.
         """
-        _require_inner_product(machine)
+        require_inner_product(machine, Geometry)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused with the arrays it ends up in
             arrays = _span(expansion or Expansion.of(machine), np.ascontiguousarray(landmarks, dtype=np.float64))
         return cls(machine, arrays, len(arrays["points"]))
@@ -111,12 +111,6 @@ class Geometry(Stage):
 
     def __reduce__(self) -> tuple[type[Geometry], tuple[Any, ...]]:
         return Geometry, (self.machine, self.arrays, self.budget)
-
-
-def _require_inner_product(machine: Machine) -> None:
-    kernel = machine.kernel
-    if isinstance(kernel, Custom) or not kernel.positive_semidefinite:
-        raise ValueError(f"geometry: needs a kernel known to be positive semi-definite, {kernel!r} is not")
 
 
 def _require_fit(machine: Machine, arrays: dict[str, Floats]) -> None:

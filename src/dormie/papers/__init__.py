@@ -1,0 +1,34 @@
+"""The papers' experiments again, one file a paper, each number beside the printed one.
+
+    data sets -> trained machines -> a stage at work, row by row -> Table ("paper" beside "here"), and figures
+
+Counts are exact and repeatable; seconds are of the machine at hand, so only their ratios mean something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dormie.papers import decoste2002, decoste2002_figures, muller2004
+from dormie.papers.table import Table
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper: what it is, its tables (given seconds of measuring for each), and its figures (given a folder)."""
+
+    title: str
+    tables: Callable[[float], Iterator[Table]]
+    figures: Callable[[Path], list[Path]] | None = None
+
+
+PAPERS = {
+    "muller2004": Paper("Muller, Fast Stopping in Support Vector Machine Classifiers, 2004", muller2004.tables),
+    "decoste2002": Paper(
+        "DeCoste, Anytime Interval-Valued Outputs for Kernel Machines, ICML 2002",
+        decoste2002.tables,
+        decoste2002_figures.draw,
+    ),
+}

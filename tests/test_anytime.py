@@ -1,0 +1,117 @@
+"""Answers before the work is done: intervals hold, narrow, and cost what was allowed; deadlines give what there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_moons
+from sklearn.svm import SVC
+
+import dormie
+from dormie.anytime import Step, _chunks
+
+
+@pytest.fixture(scope="module")
+def moons() -> tuple[SVC, Any]:
+    X, y = make_moons(3000, noise=0.3, random_state=0)
+    return SVC(gamma=0.5).fit(X[:2000], y[:2000]), X[2000:]
+
+
+@pytest.fixture(scope="module", params=["geometry", "fast_stopping", "dense"])
+def fast(request: pytest.FixtureRequest, moons: tuple[SVC, Any]) -> dormie.Predictor:
+    return dormie.compile(moons[0], methods=[request.param])
+
+
+@pytest.mark.parametrize("budget", [0, 1, 16, 100, 300, 10_000, None])
+def test_intervals_contain_the_output(fast: dormie.Predictor, moons: tuple[SVC, Any], budget: int | None) -> None:
+    svc, X = moons
+    low, high = fast.interval(X, budget=budget)
+    assert low.shape == high.shape == (len(X),)
+    full = svc.decision_function(X)
+    assert (low <= full + 1e-9).all()
+    assert (full <= high + 1e-9).all()
+    if budget is None:
+        assert (high - low).max() < 1e-9
+
+
+def test_a_larger_budget_never_leaves_more_open(moons: tuple[SVC, Any]) -> None:
+    fast = dormie.compile(moons[0], methods=["geometry"])
+    shares = []
+    for budget in (16, 32, 64, 128):
+        low, high = fast.interval(moons[1], budget=budget)
+        shares.append(float(((low > 0) | (high < 0)).mean()))
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.9
+
+
+def test_steps_narrow_and_end_in_the_full_sum(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    for x in X[:5]:
+        steps = list(fast.anytime(x))
+        low, high = np.array([s.low[0] for s in steps]), np.array([s.high[0] for s in steps])
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) <= 0).all()
+        assert (np.diff([s.evaluations for s in steps]) > 0).all()
+        assert steps[-1].evaluations == fast.plan.machine.n_points
+        assert low[-1] - 1e-9 <= svc.decision_function(x[None])[0] <= high[-1] + 1e-9
+
+
+def test_steps_are_worked_out_as_they_are_asked_for(moons: tuple[SVC, Any]) -> None:
+    steps = dormie.compile(moons[0], methods=["geometry"]).anytime(moons[1][:1])
+    assert next(steps).evaluations == 1
+    assert next(steps).evaluations == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(-1.0, 3.0, 0.75), (-3.0, 1.0, 0.25), (0.5, 2.0, 1.0), (-2.0, -0.5, 0.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 0.0)],
+)
+def test_p_positive_is_the_share_of_the_interval_above_zero(low: float, high: float, expected: float) -> None:
+    assert Step(1, np.array([low]), np.array([high])).p_positive == pytest.approx([expected])
+
+
+def test_several_outputs_have_an_interval_each() -> None:
+    X, y = load_iris(return_X_y=True)
+    svc = SVC(decision_function_shape="ovo").fit(X, y)
+    fast = dormie.compile(svc)
+    low, high = fast.interval(X, budget=10_000)
+    full = svc.decision_function(X)
+    assert low.shape == full.shape
+    assert ((low <= full + 1e-9) & (full <= high + 1e-9)).all()
+
+
+def test_a_generous_deadline_settles_every_row(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    found = fast.predict(X, deadline=30.0)
+    assert found.settled.all()
+    assert (found.labels == svc.predict(X)).all()
+
+
+def test_a_deadline_already_passed_gives_guesses(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
+    found = fast.predict(moons[1], deadline=0.0)
+    assert len(found.labels) == len(moons[1])
+    assert not found.settled.any()
+
+
+def test_what_is_settled_at_a_deadline_is_right(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    expected = svc.predict(X)
+    for deadline in (1e-4, 1e-3, 1e-2):
+        found = fast.predict(X, deadline=deadline)
+        assert (found.labels == expected)[found.settled].all()
+
+
+def test_pieces_cover_everything_once_when_there_is_time() -> None:
+    order = np.arange(1000)[::-1]
+    assert (np.concatenate(list(_chunks(order, float("inf")))) == order).all()
+
+
+def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
+    with pytest.raises(ValueError, match="budget"):
+        fast.interval(moons[1], budget=-1)
+    with pytest.raises(ValueError, match="one row"):
+        fast.anytime(moons[1][:2])
+    with pytest.raises(ValueError, match="columns"):
+        fast.anytime(np.zeros(7))

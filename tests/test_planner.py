@@ -1,0 +1,137 @@
+"""compile: the plan keeps every answer, uses what pays, and says what it did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_moons, make_regression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+import dormie
+from dormie.kernels import RBF
+from dormie.machine import Affine, Machine
+from dormie.plan import Tolerance
+from dormie.rules import Sign
+from dormie.sample import sample_rows
+
+
+@pytest.fixture(scope="module")
+def moons() -> tuple[SVC, Any]:
+    X, y = make_moons(4000, noise=0.3, random_state=0)
+    return SVC(gamma=0.5).fit(X[:3000], y[:3000]), X[3000:]
+
+
+@pytest.mark.parametrize("methods", [None, ["geometry"], ["fast_stopping"], ["dense"], ["geometry", "fast_stopping"]])
+def test_every_choice_of_methods_keeps_the_labels(moons: tuple[SVC, Any], methods: list[str] | None) -> None:
+    svc, X = moons
+    fast = dormie.compile(svc, methods=methods)
+    assert (fast.predict(X) == svc.predict(X)).all()
+    assert fast.plan.stages[-1].name == "dense"
+
+
+def test_a_smooth_machine_is_settled_by_a_few_landmarks(moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    fast = dormie.compile(svc, X, methods=["geometry"])
+    trace = fast.trace(X)
+    assert (trace.stage == "geometry").mean() > 0.95
+    assert trace.evaluations.mean() < len(svc.support_) / 10
+
+
+def test_rows_inform_the_choice_and_nothing_else(moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    with_rows, without = dormie.compile(svc, X[:100]), dormie.compile(svc)
+    assert (with_rows.predict(X) == without.predict(X)).all()
+
+
+def test_a_plan_comes_from_models_that_scale_their_input() -> None:
+    X, y = make_classification(1500, 6, random_state=1)
+    X = X * 100 + 1000
+    model = make_pipeline(StandardScaler(), SVC(gamma=0.1)).fit(X[:1000], y[:1000])
+    fast = dormie.compile(model, methods=["geometry"])
+    assert (fast.predict(X[1000:]) == model.predict(X[1000:])).all()
+
+
+def test_explain_says_what_was_tried_chosen_and_promised(moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    fast = dormie.compile(svc, X)
+    text = fast.explain()
+    assert "SVC(gamma=0.5)" in text
+    assert "us a row" in text
+    assert text.count("<- chosen") == 1
+    assert "exact" in text
+    assert dormie.compile(svc, methods=["dense"]).explain().count("chosen") == 0
+
+
+def test_the_plan_survives_a_file(moons: tuple[SVC, Any], tmp_path: Any) -> None:
+    svc, X = moons
+    fast = dormie.compile(svc, X, methods=["geometry"])
+    fast.save(tmp_path / "moons.dormie")
+    again = dormie.load(tmp_path / "moons.dormie")
+    assert (again.predict(X) == fast.predict(X)).all()
+    assert again.explain() == fast.explain()
+    assert (again.trace(X).evaluations == fast.trace(X).evaluations).all()
+
+
+def test_tolerance_is_kept_by_every_value() -> None:
+    X, y = make_regression(1500, 3, noise=5.0, random_state=0)
+    svr = SVR(gamma=0.3, C=10.0).fit(X[:1000], y[:1000])
+    fast = dormie.compile(svr, tolerance=0.5, methods=["geometry"])
+    assert fast.plan.guarantee == Tolerance(0.5)
+    assert np.abs(fast.predict(X) - svr.predict(X)).max() <= 0.5
+    assert (fast.trace(X).stage == "geometry").any()
+
+
+def test_without_a_tolerance_values_are_those_of_the_model() -> None:
+    X, y = make_regression(300, 3, noise=5.0, random_state=0)
+    svr = SVR(gamma=0.3, C=10.0).fit(X, y)
+    np.testing.assert_allclose(dormie.compile(svr).predict(X), svr.predict(X), rtol=1e-9)
+
+
+def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    with pytest.raises(ValueError, match=r"no method is called 'magic'.*geometry"):
+        dormie.compile(svc, methods=["magic"])
+    with pytest.raises(TypeError, match=r"\['geometry'\]"):
+        dormie.compile(svc, methods="geometry")
+    with pytest.raises(ValueError, match="for regressors"):
+        dormie.compile(svc, tolerance=0.1)
+    with pytest.raises(ValueError, match="columns"):
+        dormie.compile(svc, X[:, :1])
+    regressor = SVR().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="positive"):
+        dormie.compile(regressor, tolerance=-1.0)
+
+
+def test_a_sigmoid_machine_gets_no_geometric_stage() -> None:
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    svc = SVC(kernel="sigmoid", gamma=0.5).fit(X, y)
+    fast = dormie.compile(svc)
+    assert [stage.name for stage in fast.plan.stages] == ["dense"]
+    assert (fast.predict(X) == svc.predict(X)).all()
+    for method in ("geometry", "fast_stopping"):
+        with pytest.raises(ValueError, match="positive semi-definite"):
+            dormie.compile(svc, methods=[method])
+
+
+def test_made_up_rows_keep_each_features_values() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 3, size=(40, 5)).astype(float)
+    scaled = Affine(np.full(5, 10.0), np.full(5, 2.0))
+    machine = Machine(RBF(1.0), points, rng.normal(size=40), np.zeros(1), Sign(np.array([0, 1])), scaled)
+    rows = sample_rows(machine, None, 200, seed=3)
+    mapped = scaled(rows)
+    for j in range(5):
+        assert set(np.unique(mapped[:, j])) <= set(np.unique(points[:, j]))
+    assert (sample_rows(machine, None, 200, seed=3) == rows).all()
+
+
+def test_sample_of_given_rows_has_no_repeats() -> None:
+    machine = Machine(RBF(1.0), np.zeros((1, 1)), np.ones(1), np.zeros(1), Sign(np.array([0, 1])))
+    rows = np.arange(1000.0)[:, None]
+    drawn = sample_rows(machine, rows, 100, seed=0)
+    assert len(np.unique(drawn)) == 100
+    assert sample_rows(machine, rows[:50], 100, seed=0) is not None
