@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 PIP_INSTALL := install --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench papers sanitize clean
+.PHONY: demo test check bench papers soak sanitize clean
 
 demo: $(VENV)/.cli
 	$(BIN)/dormie demo
@@ -24,6 +24,10 @@ bench: $(VENV)/.bench
 
 papers: $(VENV)/.plot
 	$(BIN)/dormie papers muller2004 decoste2002
+
+# Ten million rows near the border of random machines: not one certified answer may differ from the full sum's.
+soak: $(VENV)/.test
+	$(BIN)/python -m tests.soak
 
 # The test suite on a native core built with the address and undefined-behaviour sanitizers.
 sanitize: $(SANITIZED)/.test

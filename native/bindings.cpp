@@ -193,11 +193,11 @@ class BoundDense {
     }
 
     auto decide(const Rows &rows, int threads) const {
-        bool *refined;
+        int64_t *evaluation;
         Answers answers(kept_->machine, rows.n);
-        auto refinements = new_array(refined, rows.n);
-        run(rows, threads, [&](Team &team) { dense_.decide(rows, team, answers.numbers, refined, answers.values); });
-        return nb::make_tuple(answers.array(), refinements);
+        auto evaluations = new_array(evaluation, rows.n);
+        run(rows, threads, [&](Team &team) { dense_.decide(rows, team, answers.numbers, evaluation, answers.values); });
+        return nb::make_tuple(answers.array(), evaluations);
     }
 
   private:

@@ -99,21 +99,23 @@ template <class T> void Dense::interval(const Rows &rows, Team &team, double *mi
 template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
 
-void Dense::decide(const Rows &rows, Team &team, int32_t *answers, bool *refined, double *values) const {
+void Dense::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *evaluations,
+                   double *values) const {
     std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
     auto keep = [&](ptrdiff_t i, const double *g) {
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
     };
     evaluate<float, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
         answers[i] = judges[worker].settle(g, radius);
-        refined[i] = answers[i] == unsettled;
+        evaluations[i] = machine_.points_count;
         keep(i, g);
     });
     std::vector<ptrdiff_t> open;
     for (ptrdiff_t i = 0; i < rows.n; i++)
-        if (refined[i]) open.push_back(i);
+        if (answers[i] == unsettled) open.push_back(i);
     evaluate<double, false>(rows, &open, team, [&](ptrdiff_t i, const double *g, const double *, int worker) {
         answers[i] = judges[worker].answer(g);
+        evaluations[i] += machine_.points_count;
         keep(i, g);
     });
 }

@@ -25,9 +25,9 @@ class Dense {
     // G in T and a radius that reaches the real value, each rows x outputs.
     template <class T> void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
 
-    // The answer of every row, and whether double was needed for it. Where the outputs are the answer they are in
+    // The answer of every row, and the kernel evaluations it took: twice the points where double was needed. Where the outputs are the answer they are in
     // `values`, rows x outputs; else it may be null.
-    void decide(const Rows &rows, Team &team, int32_t *answers, bool *refined, double *values) const;
+    void decide(const Rows &rows, Team &team, int32_t *answers, int64_t *evaluations, double *values) const;
 
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
     double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }

@@ -59,7 +59,8 @@ template <class T> struct Ops {
     void (*kernel_values)(KernelKind kind, int degree, RowTerms<T> row, const T *lane_offset, T *values, T *errors,
                           int n);
 
-    // sums[which[o]] += values . weights[o], each dot product rounded in T and added in double
+    // sums[which[o]] += values . weights[o], rows of weights panel_width apart; each dot product is summed in T, over n
+    // values (whole tiles), and added in double
     void (*weigh)(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums);
 
     // Forward substitution with one tile of a triangular matrix, for a group of rows: q[i * group_rows + r] solves

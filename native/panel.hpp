@@ -29,24 +29,21 @@ template <class T> struct Workspace {
 template <class T, bool radii>
 void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowTraits &row, T *values, T *errors,
              double *sums) {
-    constexpr int width = panel_width<T>;
     const auto &op = ops<T>();
     const KernelKind kind = m.kernel.kind;
     const int lanes = packed.tiles_of(panel) * tile_width<T>;
-    const ptrdiff_t from = panel * width;
+    const ptrdiff_t from = panel * panel_width<T>;
     const auto &weights = packed.panel_weights[panel];
     const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
     const bool own_sizes = radii && kind == KernelKind::polynomial;
-    std::fill(values + lanes, values + width, T(0));
-    if (own_sizes) std::fill(errors + lanes, errors + width, T(0));
     op.kernel_values(kind, m.kernel.degree, {T(row.scale), T(row.offset), own_sizes ? rounding.slack() : T(0)},
                      packed.lane_offset.get() + from, values, own_sizes ? errors : nullptr, lanes);
-    op.weigh(values, weights.weights.get(), width, weights.outputs.data(), int(weights.outputs.size()), sums);
+    op.weigh(values, weights.weights.get(), lanes, weights.outputs.data(), int(weights.outputs.size()), sums);
     if (!radii) return;
     const int32_t first = 0;
     double error_sum = 0;
     if (own_sizes || kind == KernelKind::rbf)
-        op.weigh(own_sizes ? errors : values, packed.largest_weight.get() + from, width, &first, 1, &error_sum);
+        op.weigh(own_sizes ? errors : values, packed.largest_weight.get() + from, lanes, &first, 1, &error_sum);
     else
         error_sum = weights.total;
     const double error = rounding.sum_error(error_sum, weights.total, lanes);

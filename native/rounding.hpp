@@ -19,7 +19,8 @@ template <class T> class Rounding {
     // Of a row with points no larger than `sizes`.
     Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row) : m_(m) {
         const double d = double(m.features);
-        const double tiny = std::sqrt(d) * least_normal;  // what rounding below the normal range may add to a norm
+        // What rounding below the normal range may add to a norm; squares leave the range of doubles at 2^-511.
+        const double tiny = std::sqrt(d) * std::fmax(least_normal, 0x1p-400);
         const double x = row.norm + tiny, s = sizes.norm + tiny;
         const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
         const double gamma = chain * unit / (1 - chain * unit);

@@ -110,7 +110,7 @@ template <class T>
 void weigh(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums) {
     constexpr int N = lanes<T>;
     for (int o = 0; o < outputs; o++) {
-        const T *w = weights + ptrdiff_t(o) * n;
+        const T *w = weights + ptrdiff_t(o) * dormie::panel_width<T>;
         Vec<T> even = {}, odd = {};
         for (int i = 0; i < n; i += 2 * N) {
             even += load(values + i) * load(w + i);

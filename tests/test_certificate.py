@@ -150,6 +150,15 @@ def test_a_normalized_kernel_claims_nothing_where_a_norm_leaves_the_range_of_dou
     checks.intervals_hold(by_hand(kernel, plain, [1.0], 0.1), small)
 
 
+@pytest.mark.parametrize("size", [1e-150, 1e-155, 1e-162, 1e-187, 1e-300])
+def test_vectors_whose_squares_underflow_still_have_a_size(size: float) -> None:
+    """The norm comes out as 0 or nearly so; the products with large weights are far from it."""
+    vector = np.array([[3.3 * size, -1.7 * size]])
+    for kernel in (Linear(), Polynomial(0.7, 0.0, 1), Sigmoid(0.7), RBF(1e6)):
+        checks.intervals_hold(by_hand(kernel, vector, [2.7e17]), [[2e-24, 1e-24], [1.1, 2.3]])
+        checks.intervals_hold(by_hand(kernel, [[2e-24, 1e-24], [1.1, 2.3]], [2.7e17, 1.0]), vector)
+
+
 def test_high_powers_hold_or_claim_nothing() -> None:
     rng = np.random.default_rng(2)
     points = rng.normal(size=(6, 2))
@@ -191,7 +200,8 @@ def test_near_ties_are_refined_and_clear_rows_are_not() -> None:
     checks.answers_agree(tied, rows)
     bias = np.array([3.0, 3.0, -3.0])
     clear = by_hand(RBF(1.0), points, rng.uniform(-0.01, 0.01, size=(40, 3)), bias, rule)
-    assert not checks.core(clear).decide(rows, 1)[1].any()
+    assert (checks.core(clear).decide(rows, 1)[1] == 40).all()
+    assert (checks.core(tied).decide(rows, 1)[1] == 80).any()
 
 
 def test_exp2_keeps_to_its_stated_error() -> None:

@@ -77,18 +77,20 @@ def test_decision_function_is_the_models_own(name: str) -> None:
 
 @every_model
 def test_trace_tells_where_each_row_was_settled_and_what_it_cost(name: str) -> None:
-    trace, points = FAST[name].trace(ROWS), FAST[name].plan.machine.n_points
+    made = FAST[name].plan.machine
+    trace, points = _dense_only(made).trace(ROWS), made.n_points
     assert trace.stage.tolist() == ["dense"] * len(ROWS)
     assert trace.evaluations.shape == (len(ROWS),)
     assert set(trace.evaluations.tolist()) <= {points, 2 * points}
 
 
 def test_repr_tells_what_the_machine_is_and_what_is_promised() -> None:
-    text = repr(FAST["three classes, text"])
+    fast = FAST["three classes, text"]
+    text = repr(fast)
     assert "SVC(C=10)" in text
     assert "RBF(gamma=" in text
-    assert f"{FAST['three classes, text'].plan.machine.n_points} points of 3 features, 3 outputs" in text
-    assert "stages: dense" in text
+    assert f"{fast.plan.machine.n_points} points of 3 features, 3 outputs" in text
+    assert f"stages: {' -> '.join(stage.name for stage in fast.plan.stages)}" in text
     assert "promise: exact" in text
 
 
@@ -114,11 +116,14 @@ def test_copies_and_files_give_the_very_same_values(name: str, tmp_path: Path) -
         assert repr(again) == repr(fast)
 
 
+def _dense_only(made: Machine) -> dormie.Predictor:
+    return dormie.Predictor(Plan(made, (Dense(made),), Exact(), Source("the dense stage alone", made.n_points)))
+
+
 def _large() -> tuple[dormie.Predictor, Floats]:
     """Large enough that a call starts threads of its own."""
     made, rows = machine(RBF(0.1), 5000, 50)
-    plan = Plan(made, (Dense(made),), Exact(), Source("a large machine", made.n_points))
-    return dormie.Predictor(plan), np.resize(rows, (600, 50))
+    return _dense_only(made), np.resize(rows, (600, 50))
 
 
 _SHARED, _SHARED_ROWS = _large()
@@ -155,11 +160,13 @@ import sys
 import numpy as np
 import dormie
 from dormie.kernels import RBF
+from dormie.plan import Exact, Plan, Source
 from dormie.rules import Sign
+from dormie.stages import Dense
 
 rng = np.random.default_rng(0)
 machine = dormie.Machine(RBF(0.01), rng.normal(size=(20_000, 100)), rng.normal(size=20_000), 0.0, Sign([0, 1]))
-fast = dormie.compile(machine)
+fast = dormie.Predictor(Plan(machine, (Dense(machine),), Exact(), Source("a large machine", 20_000)))
 rows = np.broadcast_to(rng.normal(size=100), (5_000_000, 100))
 print("ready", flush=True)
 try:

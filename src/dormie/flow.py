@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,7 @@ import numpy.typing as npt
 from dormie.stages.base import Stage
 
 
-@dataclass(frozen=True)
-class Flow:
+class Flow(NamedTuple):
     """What came out: answers, the position of the stage that settled each row, kernel evaluations in all."""
 
     answers: npt.NDArray[Any]

@@ -14,6 +14,7 @@ from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Floats
 
 UNIT: float = 2.0**-53
+_LEAST_NORMAL: float = 2.0**-1022
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
@@ -32,7 +33,7 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     if isinstance(kernel, Polynomial):
         base = kernel.gamma * size + abs(kernel.coef0)
         with np.errstate(over="ignore"):
-            return float(2 * kernel.degree * (d + 4) * UNIT * np.power(base, kernel.degree))
+            return float(2 * kernel.degree * (d + 4) * UNIT * np.power(base, kernel.degree)) + _LEAST_NORMAL
     raise TypeError(f"no bound on the rounding of {kernel!r}")
 
 

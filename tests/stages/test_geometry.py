@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +26,7 @@ from dormie.stages import Dense, Geometry
 from .. import naive, naive_geometry, soak
 from ..strategies import KERNELS, adversarial_machines, by_hand, machine, rule_for
 
+ROOT = Path(__file__).resolve().parents[2]
 INNER_PRODUCTS = [kernel for kernel in KERNELS if kernel.positive_semidefinite]
 every_kernel = pytest.mark.parametrize("kernel", INNER_PRODUCTS, ids=str)
 
@@ -313,8 +319,24 @@ def test_a_row_fares_the_same_in_any_company(outputs: int) -> None:
     assert len(set(whole.evaluations.tolist())) > 3
     for some in (slice(0, 1), slice(5, 6), slice(0, 31), slice(17, 300), slice(None, None, -1), slice(1, None, 2)):
         part = _decide(stage, rows[some])
-        for mine, theirs in zip(vars(part).values(), vars(whole).values(), strict=True):
+        for mine, theirs in zip(part, whole, strict=True):
             np.testing.assert_array_equal(mine, theirs[some])
+
+
+def answers_and_steps() -> str:
+    """What the ordinary machine makes of its rows, in short."""
+    found = [_decide(*_ordinary(outputs)) for outputs in (1, 3)]
+    return hashlib.sha256(b"".join(part.tobytes() for one in found for part in one)).hexdigest()
+
+
+@pytest.mark.parametrize("isa", native.info().get("instruction_sets", []))
+def test_the_instruction_set_changes_no_answer_and_no_step(isa: str) -> None:
+    code = "from tests.stages.test_geometry import answers_and_steps; print(answers_and_steps())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"DORMIE_ISA": isa}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [answers_and_steps()]
 
 
 def test_threads_change_nothing() -> None:
@@ -404,3 +426,15 @@ def test_two_hundred_thousand_rows_near_the_border_agree_with_float64() -> None:
     assert tally.checks >= 200_000
     assert tally.settled["geometry"] > 0.4 * tally.seen["geometry"]
     assert tally.on_the_border > 0
+
+
+def test_the_soak_finds_a_certificate_that_is_too_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Geometry.build
+
+    def boastful(made: Machine, landmarks: Floats) -> Geometry:
+        stage = build(made, landmarks)
+        return Geometry(made, stage.arrays | {"rho": stage.arrays["rho"] * 0.7}, stage.budget)
+
+    monkeypatch.setattr(Geometry, "build", boastful)
+    with pytest.raises(soak.Disagreement, match=r"stage geometry(.|\n)*again: python -m tests.soak 1 "):
+        list(soak.soak(200_000))

@@ -109,8 +109,8 @@ def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path
 def _figure_1(ax: Any, each: Curves) -> None:
     size = np.abs(each.outputs)
     for name, those, mark in (
-        ("|G| < 1 or = 1: support vectors", size <= 1.001, "C1."),
-        ("|G| > 1", size > 1.001, "C0."),
+        ("|G| up to 1: support vectors", size <= 1.001, "C1."),
+        ("|G| over 1: the other rows", size > 1.001, "C0."),
     ):
         ax.plot(each.steps[those], size[those], mark, label=name)
     ax.set_ylabel("|G(x)|")

@@ -7,17 +7,16 @@ own arrays), so a plan file holds each stage as a name, a few numbers and arrays
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dormie.kernels import Custom
 from dormie.machine import Machine
 
 
-@dataclass(frozen=True)
-class Decisions:
+class Decisions(NamedTuple):
     """What a stage found: answers where settled (None: everywhere), and the kernel evaluations each row cost."""
 
     answers: npt.NDArray[Any]
@@ -49,6 +48,6 @@ class Stage(ABC):
 
 
 def require_inner_product(machine: Machine, stage: type[Stage]) -> None:
-    """Raise ValueError for a kernel that geometric bounds do not hold for."""
-    if not machine.kernel.positive_semidefinite:
-        raise ValueError(f"{stage.name} needs a positive semi-definite kernel, {machine.kernel!r} is not one")
+    """Raise ValueError for a kernel that geometric bounds do not hold for, or whose rounding nobody knows."""
+    if isinstance(machine.kernel, Custom) or not machine.kernel.positive_semidefinite:
+        raise ValueError(f"{stage.name} needs a kernel known to be positive semi-definite, {machine.kernel!r} is not")

@@ -53,8 +53,8 @@ class Dense(Stage):
             outputs = self.outputs(rows)
             evaluations = np.full(len(outputs), self.machine.n_points, dtype=np.int64)
             return Decisions(self.machine.rule.answer(outputs), None, evaluations)
-        answers, refined = self._native.decide(*native.arguments(rows))
-        return Decisions(answers, None, self.machine.n_points * (refined + np.int64(1)))
+        answers, evaluations = self._native.decide(*native.arguments(rows))
+        return Decisions(answers, None, evaluations)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {}, {}

@@ -27,7 +27,6 @@ import numpy.typing as npt
 import scipy.linalg
 
 from dormie import native, reference
-from dormie.kernels import Custom
 from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
@@ -105,7 +104,7 @@ class Geometry(Stage):
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Geometry:
-        if set(arrays) != set(native.SPAN) or set(numbers) != {"budget"} or not isinstance(numbers["budget"], int):
+        if set(arrays) != set(native.SPAN) or set(numbers) != {"budget"} or type(numbers["budget"]) is not int:
             raise ValueError("geometry: the arrays or numbers of another stage")
         return cls(machine, arrays, numbers["budget"])
 
@@ -115,7 +114,7 @@ class Geometry(Stage):
 
 def _require_fit(machine: Machine, arrays: dict[str, Floats]) -> None:
     """ValueError unless the arrays are of the shapes and signs that `_span` gives them."""
-    k, c = len(arrays["points"]), machine.n_outputs
+    k, c = arrays["norms"].size, machine.n_outputs
     shapes: dict[str, tuple[int, ...]] = {"points": (k, machine.n_features), "factor": (k, k)}
     shapes |= dict.fromkeys(("norms", "factor_error", "factor_norm"), (k,))
     for name, array in arrays.items():

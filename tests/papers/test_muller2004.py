@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dormie import reference
+from dormie.machine import Floats, Machine
+from dormie.papers import muller2004
+from dormie.papers.muller2004 import Problem
+from dormie.stages.fast_stopping import FastStopping, largest_first
+
+
+@cache
+def problem() -> Problem:
+    return muller2004.synthetic()
+
+
+def far_and_near() -> tuple[Machine, Floats]:
+    """A machine whose rows settle after different numbers of terms: the bias is large against small rows."""
+    machine = replace(problem().machine, bias=np.array([6.0]))
+    return machine, problem().rows * np.linspace(0, 3, 100)[:, None]
+
+
+def answers_and_terms_by_the_book(machine: Machine, rows: Floats) -> list[tuple[int, int]]:
+    """Equation 5, one row and one term at a time."""
+    ordered = largest_first(machine)
+    roots = np.sqrt(ordered.kernel.diagonal(ordered.points))
+    found = []
+    for row in rows:
+        root = float(np.sqrt(ordered.kernel.diagonal(row[None])[0]))
+        for k in range(machine.n_points + 1):
+            values = ordered.kernel.matrix(row[None], ordered.points[:k])[0]
+            total = float(values @ ordered.weights[:k, 0] + ordered.bias[0])
+            left = float(np.abs(ordered.weights[k:, 0]) @ roots[k:]) * root
+            if total - left >= 0 or total + left < 0:
+                break
+        found.append((int(total >= 0), k))
+    return found
+
+
+def test_terms_needed_are_those_of_the_papers_equation() -> None:
+    machine, rows = far_and_near()
+    expected = answers_and_terms_by_the_book(machine, rows)
+    counted = muller2004.terms_needed(machine, rows, one_sided=False)
+    assert counted.tolist() == [k for _, k in expected]
+    assert len(set(counted.tolist())) > 5
+    full = machine.rule.answer(reference.outputs(machine, rows))
+    assert full.tolist() == [answer for answer, _ in expected]
+
+
+def test_one_sided_tails_never_need_more_terms() -> None:
+    machine, rows = far_and_near()
+    two_sided, one_sided = (muller2004.terms_needed(machine, rows, one_sided=each) for each in (False, True))
+    assert (one_sided <= two_sided).all()
+    assert one_sided.sum() < two_sided.sum()
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_the_loop_gives_the_answers_of_the_full_sum(stop: bool) -> None:
+    machine, rows = far_and_near()
+    expected = machine.rule.answer(reference.outputs(machine, rows))
+    assert muller2004.one_at_a_time(machine, rows, stop).tolist() == expected.tolist()
+
+
+def test_the_stage_stops_no_sooner_than_the_one_sided_tails_allow() -> None:
+    machine, rows = far_and_near()
+    found = FastStopping(machine).decide(rows)
+    settled = np.ones(len(rows), dtype=bool) if found.settled is None else found.settled
+    needed = muller2004.terms_needed(machine, rows, one_sided=True)
+    assert settled.any()
+    assert (found.evaluations[settled] >= needed[settled]).all()
+
+
+def test_the_table_has_the_papers_numbers_beside_ours() -> None:
+    table = muller2004.table(problem(), seconds=0)
+    lines = {line["line"]: line for line in table.as_record()["lines"]}
+    assert lines["one term at a time, full sum: seconds"]["paper"] == 86
+    assert lines["support vectors"]["paper"] == 145
+    assert lines["support vectors"]["here"] == problem().machine.n_points
+    assert lines["answers that differ from the full sum"]["here"] == 0
+    assert set(problem().printed) <= set(table.columns["here"])
+    assert 0 < lines["terms a row, stopping"]["here"] <= problem().machine.n_points
