@@ -210,3 +210,22 @@ def sgma_order(machine: Machine, n: int, least: float) -> list[int]:
             break
         order.append(int(allowed[int(np.argmax([(gram[:, j] ** 2).sum() / gram[j, j] for j in allowed]))]))
     return order
+
+
+def radius_order(machine: Machine, n: int, least: float) -> list[int]:
+    """At every step the point that leaves the least (sum of shares of rho^2) (sum of R^2), over the points as rows."""
+    order: list[int] = []
+    gram, corr = outside(machine, order)
+    norms = np.einsum("ic,ic->c", machine.weights, corr)
+    while len(order) < n:
+        gram, corr = outside(machine, order)
+        allowed = [j for j in _candidates(machine, gram, least) if j not in order]
+        if not allowed:
+            break
+        rho2 = np.einsum("ic,ic->c", machine.weights, corr)
+        left = [
+            ((rho2 - corr[j] ** 2 / gram[j, j]) / norms).sum() * (np.trace(gram) - (gram[:, j] ** 2).sum() / gram[j, j])
+            for j in allowed
+        ]
+        order.append(int(allowed[int(np.argmin(left))]))
+    return order

@@ -1,8 +1,9 @@
 """Which points to use as landmarks, and in which order: the first few should tell the most.
 
-`WGreedy` takes next the point that most reduces what is unknown of w; `SGMA` is the order DeCoste 2002 used (sparse
-greedy matrix approximation, Smola & Scholkopf 2000), which best approximates the kernel matrix instead. Neither ever
-forms the whole kernel matrix.
+An interval's radius is rho R: what is unknown of w times what is unknown of the row. `WGreedy` takes next the point
+that most reduces rho; `SGMA`, the order of DeCoste 2002 (sparse greedy matrix approximation, Smola & Scholkopf 2000),
+the one that most reduces R, over the points themselves; `RadiusGreedy`, which the planner uses, reduces their product
+over sample rows. None ever forms the whole kernel matrix.
 """
 
 from __future__ import annotations
@@ -127,6 +128,39 @@ class WGreedy(_Greedy):
         return (j, self.residuals.column(j)) if gains[j] > 0 else (j, None)
 
 
+class RadiusGreedy(_Greedy):
+    """Next the point that leaves the least rho^2 times sum of R^2: the radius itself, over rows like those to come.
+
+    rows: some tens or hundreds of them, in mapped coordinates. Where there are several outputs, the shares of rho^2
+    that are left are added.
+    """
+
+    def __init__(self, expansion: Expansion, most: int, rows: Floats) -> None:
+        super().__init__(expansion, most)
+        kernel, points = expansion.machine.kernel, expansion.machine.points
+        # <residual of phi(x), phi(s)>, rows x points: single precision is enough to choose by.
+        self._products = kernel.matrix(rows, points).astype(np.float32)
+        self._far = float(kernel.diagonal(rows).sum())
+        sizes = expansion.squared_norm
+        self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        self._open = float((sizes > 0).sum())
+
+    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+        residuals = self.residuals
+        inverse = np.divide(1.0, residuals.squares, out=np.zeros(len(allowed)), where=allowed)
+        gains = residuals.corr**2 @ self._share * inverse
+        nearer = np.einsum("ij,ij->j", self._products, self._products) * inverse
+        left = np.maximum(self._open - gains, 0) * np.maximum(self._far - nearer, 0)
+        j = int(np.where(allowed, left, np.inf).argmin())
+        if gains[j] <= 0 and nearer[j] <= 0:
+            return j, None
+        column = residuals.column(j)
+        self._open, self._far = self._open - gains[j], self._far - nearer[j]
+        along = self._products[:, j] * np.float32(np.sqrt(inverse[j]))
+        self._products -= np.outer(along, column.astype(np.float32))
+        return j, column
+
+
 class SGMA(_Greedy):
     """Next the best of a few random candidates at approximating the whole kernel matrix.
 
@@ -149,6 +183,11 @@ class SGMA(_Greedy):
 def w_greedy(machine: Machine, n: int) -> npt.NDArray[np.intp]:
     """Up to n points in the order of `WGreedy`."""
     return WGreedy(Expansion.of(machine), n).extend(n)
+
+
+def radius_greedy(machine: Machine, n: int, rows: Floats) -> npt.NDArray[np.intp]:
+    """Up to n points in the order of `RadiusGreedy`."""
+    return RadiusGreedy(Expansion.of(machine), n, rows).extend(n)
 
 
 def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> npt.NDArray[np.intp]:

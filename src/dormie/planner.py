@@ -12,14 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dormie import flow
 from dormie.kernels import Custom
-from dormie.landmarks import Expansion, WGreedy
-from dormie.machine import Machine
+from dormie.landmarks import Expansion, RadiusGreedy
+from dormie.machine import Floats, Machine
 from dormie.plan import Exact, Guarantee, Plan, Source, Tolerance, Trial
 from dormie.predictor import Predictor
 from dormie.readers import read
-from dormie.rows import check_rows
+from dormie.rows import check_rows, is_sparse
 from dormie.rules import Value
 from dormie.sample import sample_rows
 from dormie.simplify import simplify
@@ -34,6 +36,7 @@ _FINAL_ROUNDS = 7  # between the first entry and the best
 _CLEAR_WIN = 0.9  # of the dense stage's time
 _SMALLEST_MACHINE = 64  # points: with fewer there is nothing to save
 _FIRST_LANDMARKS = 64
+_LANDMARK_ROWS = 256  # sample rows that landmarks are chosen for
 _MOST_LANDMARKS = 1024
 _MOST_COORDINATES = 25_000_000  # points x landmarks held while landmarks are chosen: 200 MB
 _ENOUGH_SETTLED = 0.999
@@ -119,7 +122,11 @@ def _candidates(machine: Machine, names: list[str] | None, contest: _Contest, de
     if names is None or FastStopping.name in names:
         yield FastStopping(machine)
     if names is None or Geometry.name in names:
-        yield from _geometries(machine, contest, dense)
+        try:
+            yield from _geometries(machine, contest, dense)
+        except ValueError:  # no landmarks can be had: the numbers are too large, too small, or too nearly dependent
+            if names is not None:
+                raise
 
 
 def _geometries(machine: Machine, contest: _Contest, dense: Dense) -> Iterator[Geometry]:
@@ -127,7 +134,7 @@ def _geometries(machine: Machine, contest: _Contest, dense: Dense) -> Iterator[G
     require_inner_product(machine, Geometry)
     most = min(_MOST_LANDMARKS, machine.n_points, _MOST_COORDINATES // max(machine.n_points, 1))
     expansion = Expansion.of(machine)
-    greedy = WGreedy(expansion, most)
+    greedy = RadiusGreedy(expansion, most, _mapped(machine, contest.sample[:_LANDMARK_ROWS]))
     n, settled = min(_FIRST_LANDMARKS, most), 0.0
     while True:
         landmarks = machine.points[greedy.extend(n)]
@@ -140,6 +147,11 @@ def _geometries(machine: Machine, contest: _Contest, dense: Dense) -> Iterator[G
         if done or (n >= 4 * _FIRST_LANDMARKS and settled < _HOPELESS):
             return
         n = min(2 * n, most)
+
+
+def _mapped(machine: Machine, rows: Any) -> Floats:
+    dense = np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+    return dense if machine.input_map is None else machine.input_map(dense)
 
 
 class _Contest:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
-from dormie.landmarks import LEAST_RESIDUAL, correlations, sgma, w_greedy
+from dormie.landmarks import LEAST_RESIDUAL, correlations, radius_greedy, sgma, w_greedy
 from dormie.machine import Machine
 from dormie.rules import Argmax
 from dormie.stages import Geometry
@@ -21,6 +21,10 @@ from ..strategies import by_hand, machine
 KERNELS = [RBF(0.6), Polynomial(0.4, 1.0, 3), Normalized(Polynomial(0.5, 0.3, 4)), Normalized(RBF(0.3))]
 Order = Callable[[Machine, int], npt.NDArray[np.intp]]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+
+
+def _by_radius(made: Machine, n: int) -> npt.NDArray[np.intp]:
+    return radius_greedy(made, n, made.points)
 
 
 @every_kernel
@@ -38,6 +42,24 @@ def test_w_greedy_takes_the_best_point_at_every_step(kernel: Kernel, outputs: in
 def test_sgma_with_every_point_a_candidate_takes_the_best_at_every_step(kernel: Kernel, seed: int) -> None:
     made, _ = machine(kernel, 30, 4, seed=seed)
     assert sgma(made, 12, seed, candidates=30).tolist() == naive_geometry.sgma_order(made, 12, LEAST_RESIDUAL)
+
+
+@every_kernel
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_radius_greedy_leaves_the_least_radius_at_every_step(kernel: Kernel, outputs: int, seed: int) -> None:
+    made, _ = machine(kernel, 30, 4, outputs, seed)
+    assert radius_greedy(made, 8, made.points).tolist() == naive_geometry.radius_order(made, 8, LEAST_RESIDUAL)
+
+
+def test_radius_greedy_settles_rows_with_fewer_landmarks_than_w_greedy() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(400, 4))
+    made = by_hand(RBF(0.1), points, np.sign(points[:, 0] + 0.5 * rng.normal(size=400)))
+    rows = rng.normal(size=(300, 4))
+    orders = radius_greedy(made, 200, rng.normal(size=(100, 4))), w_greedy(made, 200)
+    radius, w = (Geometry.build(made, points[order]).decide(rows).evaluations.mean() for order in orders)
+    assert radius < w
 
 
 def test_sgma_with_few_candidates_depends_on_its_seed_alone_and_is_between_the_best_and_chance() -> None:
@@ -61,7 +83,7 @@ def test_w_greedy_lowers_rho_further_than_other_orders() -> None:
     assert rho[0] < min(rho[1:])
 
 
-@pytest.mark.parametrize("order", [w_greedy, sgma], ids=["w_greedy", "sgma"])
+@pytest.mark.parametrize("order", [w_greedy, sgma, _by_radius], ids=["w_greedy", "sgma", "radius_greedy"])
 def test_duplicates_are_taken_once(order: Order) -> None:
     points = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 4, axis=0)
     made = by_hand(RBF(1.0), points, np.random.default_rng(1).normal(size=20))
@@ -70,7 +92,7 @@ def test_duplicates_are_taken_once(order: Order) -> None:
     assert len(np.unique(points[taken], axis=0)) == 5
 
 
-@pytest.mark.parametrize("order", [w_greedy, sgma], ids=["w_greedy", "sgma"])
+@pytest.mark.parametrize("order", [w_greedy, sgma, _by_radius], ids=["w_greedy", "sgma", "radius_greedy"])
 def test_points_in_the_span_of_others_end_the_order(order: Order) -> None:
     made = by_hand(Linear(), np.random.default_rng(2).normal(size=(30, 3)), np.random.default_rng(3).normal(size=30))
     assert len(order(made, 30)) <= 3

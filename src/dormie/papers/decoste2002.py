@@ -1,7 +1,7 @@
 """DeCoste 2002, *Anytime Interval-Valued Outputs for Kernel Machines*: Table 4 again.
 
 k is how many landmarks a row needs until its interval lies on one side of zero. Every answer so found is held against
-the full sum. The paper's order of landmarks (SGMA) stands beside the w-greedy one.
+the full sum. The paper's order of landmarks (SGMA) stands beside two of ours (see `dormie.landmarks`).
 """
 
 from __future__ import annotations

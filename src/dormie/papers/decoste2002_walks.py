@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dormie.landmarks import LEAST_RESIDUAL, sgma, w_greedy
+from dormie.landmarks import LEAST_RESIDUAL, radius_greedy, sgma, w_greedy
 from dormie.machine import Floats, Machine
 from dormie.papers.table import Numbers
 from dormie.stages import Geometry
@@ -17,8 +17,12 @@ Order = Callable[[Machine, int], npt.NDArray[np.intp]]
 
 
 def orders(random_orders: int) -> dict[str, list[Order]]:
-    """The paper's way to order landmarks, which draws candidates and so is tried a few times, and the w-greedy one."""
-    return {"SGMA": [_seeded(seed) for seed in range(random_orders)], "w-greedy": [w_greedy]}
+    """The paper's way to order landmarks, which draws candidates and so is tried a few times, and two of ours."""
+    return {
+        "SGMA": [_seeded(seed) for seed in range(random_orders)],
+        "w-greedy": [w_greedy],
+        "radius-greedy": [lambda machine, n: radius_greedy(machine, n, machine.points)],
+    }
 
 
 def _seeded(seed: int) -> Order:

@@ -61,6 +61,7 @@ class FastStopping(Stage):
 
 def largest_first(machine: Machine) -> Machine:
     """The same machine with its points in order of |beta| sqrt(K(s,s)), largest first."""
-    sizes = np.abs(machine.weights).max(axis=1, initial=0.0) * np.sqrt(machine.kernel.diagonal(machine.points))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is large enough to come first
+        sizes = np.abs(machine.weights).max(axis=1, initial=0.0) * np.sqrt(machine.kernel.diagonal(machine.points))
     order = np.argsort(-sizes, kind="stable")
     return replace(machine, points=machine.points[order], weights=machine.weights[order])
