@@ -35,7 +35,8 @@ class Step:
     def p_positive(self) -> Floats:
         """DeCoste's guess that an output is positive: the share of the sphere of possibilities on that side."""
         up, down = np.maximum(self.high, 0), np.maximum(-self.low, 0)
-        return np.divide(up, up + down, out=(self.low >= 0).astype(np.float64), where=up + down > 0)
+        otherwise = (self.low >= 0).astype(np.float64)
+        return np.asarray(np.divide(up, up + down, out=otherwise, where=up + down > 0))
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,7 @@ def steps(partial: Geometry | FastStopping | None, dense: Dense, row: Any) -> It
         yield Step(evaluations, low, high)
 
 
-def _raw_steps(
-    partial: Geometry | FastStopping | None, dense: Dense, row: Any
-) -> Iterator[tuple[int, Floats, Floats]]:
+def _raw_steps(partial: Geometry | FastStopping | None, dense: Dense, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
     n_points = dense.machine.n_points
     if isinstance(partial, Geometry):
         vector = row.toarray()[0] if hasattr(row, "toarray") else row[0]
@@ -99,9 +98,7 @@ def _ends(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
     return middle - radius, middle + radius
 
 
-def answers_by(
-    deadline: float, stages: Sequence[Stage], rows: Any
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def answers_by(deadline: float, stages: Sequence[Stage], rows: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Answers for all rows by a `time.perf_counter` moment, and which are settled.
 
     First the geometry stage, where the plan has one, sees every row; then the rows left open go through the dense

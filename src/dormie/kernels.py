@@ -60,7 +60,7 @@ class Linear(Kernel):
         return np.asarray(a @ b.T)
 
     def diagonal(self, a: Any) -> Matrix:
-        return np.einsum("ij,ij->i", a, a)
+        return np.asarray(np.einsum("ij,ij->i", a, a))
 
     @property
     def positive_semidefinite(self) -> bool:
@@ -114,7 +114,7 @@ class RBF(Kernel):
         # Imported here: scipy.spatial costs as much to import as the rest of dormie together.
         from scipy.spatial.distance import cdist
 
-        return np.exp(-self.gamma * cdist(a, b, "sqeuclidean"))
+        return np.asarray(np.exp(-self.gamma * cdist(a, b, "sqeuclidean")))
 
     def diagonal(self, a: Any) -> Matrix:
         return np.ones(len(a))
@@ -139,10 +139,10 @@ class Sigmoid(Kernel):
         _require_finite(self, gamma=self.gamma, coef0=self.coef0)
 
     def matrix(self, a: Any, b: Any) -> Matrix:
-        return np.tanh(self.gamma * (a @ b.T) + self.coef0)
+        return np.asarray(np.tanh(self.gamma * (a @ b.T) + self.coef0))
 
     def diagonal(self, a: Any) -> Matrix:
-        return np.tanh(self.gamma * np.einsum("ij,ij->i", a, a) + self.coef0)
+        return np.asarray(np.tanh(self.gamma * np.einsum("ij,ij->i", a, a) + self.coef0))
 
     @property
     def positive_semidefinite(self) -> bool:

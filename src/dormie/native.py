@@ -6,6 +6,7 @@ install without a compiler, which is said once, as a warning.
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from collections.abc import Mapping
@@ -20,9 +21,9 @@ from dormie.rows import is_sparse
 from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
 try:
-    from dormie import _native
+    _native: Any = importlib.import_module("dormie._native")
 except ImportError:
-    _native = None  # type: ignore[assignment]
+    _native = None
 
 # In the order of KernelKind (ops.hpp) and RuleKind (rules.hpp).
 _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
@@ -140,7 +141,14 @@ def _parameters(kernel: Kernel) -> tuple[int, float, float, int]:
 
 
 def _rule_numbers(rule: Rule) -> dict[str, Any]:
-    numbers: dict[str, Any] = {"kind": _VALUE, "classes": 0, "zero": False, "break_ties": False, "last_of_equal": False, "tolerance": 0.0}
+    numbers: dict[str, Any] = {
+        "kind": _VALUE,
+        "classes": 0,
+        "zero": False,
+        "break_ties": False,
+        "last_of_equal": False,
+        "tolerance": 0.0,
+    }
     match rule:
         case Sign(zero=zero):
             numbers |= {"kind": _SIGN, "classes": 2, "zero": bool(zero)}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from dormie.kernels import RBF, Normalized
+from dormie.kernels import RBF, Custom, Normalized
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rules import Value
@@ -55,22 +55,36 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
     return result
 
 
+def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
+    """G of every row and output in float64, and a radius that reaches the real value."""
+    middle, radius = np.empty((2, len(rows) if isinstance(rows, list) else rows.shape[0], machine.n_outputs))
+    for block, part in _blocks(machine, rows):
+        middle[block], radius[block] = _head(machine, part, machine.n_points)
+    return middle, radius
+
+
+def _head(machine: Machine, part: Any, budget: int) -> tuple[Floats, Floats]:
+    """The bias and the first `budget` terms of mapped rows, and what rounding may have done to their sum."""
+    points, weights = machine.points[:budget], machine.weights[:budget]
+    values = machine.kernel.matrix(part, points)
+    sizes = np.abs(values) @ np.abs(weights) + np.abs(machine.bias)
+    errors = np.array([_row_value_error(machine, row, points) for row in part])
+    rounding = (len(points) + 8) * UNIT * sizes + np.outer(errors, np.abs(weights).sum(axis=0))
+    return values @ weights + machine.bias, rounding
+
+
 def fast_stopping_interval(machine: Machine, rows: Any, budget: int) -> tuple[Floats, Floats]:
     """Low and high of every output of every row after the first `budget` terms: see `stages.fast_stopping`."""
-    head, tail = slice(0, budget), slice(budget, None)
-    sizes = np.abs(machine.weights[tail]) * np.sqrt(machine.kernel.diagonal(machine.points[tail]))[:, None]
+    weights = machine.weights[budget:]
+    sizes = np.abs(weights) * np.sqrt(machine.kernel.diagonal(machine.points[budget:]))[:, None]
     one_sided = machine.kernel.nonnegative
-    lowering = np.where(machine.weights[tail] < 0, sizes, 0 if one_sided else sizes).sum(axis=0)
-    raising = np.where(machine.weights[tail] > 0, sizes, 0 if one_sided else sizes).sum(axis=0)
+    lowering = np.where((weights < 0) | (not one_sided), sizes, 0).sum(axis=0)
+    raising = np.where((weights > 0) | (not one_sided), sizes, 0).sum(axis=0)
     low, high = np.empty((2, rows.shape[0], machine.n_outputs))
     for block, part in _blocks(machine, rows):
-        values = machine.kernel.matrix(part, machine.points[head])
-        middle = values @ machine.weights[head] + machine.bias
-        roundings = (budget + 8) * UNIT * (np.abs(values) @ np.abs(machine.weights[head]) + np.abs(machine.bias))
-        errors = np.array([_row_value_error(machine, row, machine.points[head]) for row in part])
-        slack = roundings + np.outer(errors, np.abs(machine.weights[head]).sum(axis=0))
+        middle, rounding = _head(machine, part, budget)
         root = np.sqrt(machine.kernel.diagonal(part))[:, None] * (1 + 1e-9)
-        low[block], high[block] = middle - slack - root * lowering, middle + slack + root * raising
+        low[block], high[block] = middle - rounding - root * lowering, middle + rounding + root * raising
     return low, high
 
 
@@ -134,7 +148,12 @@ def _geometry_steps(
 
 
 def _row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:
-    """A bound on the error of the kernel values of one mapped row, what rounding the map's result does included."""
+    """A bound on the error of the kernel values of one mapped row, what rounding the map's result does included.
+
+    The values of a Python function are taken as it gives them.
+    """
+    if isinstance(machine.kernel, Custom):
+        return 0.0
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
     mapped = 2 * UNIT * math.sqrt(kernel.gamma) * float(np.linalg.norm(row)) if isinstance(kernel, RBF) else 0.0
     return kernel_value_error(machine.kernel, row[None], landmarks) + mapped

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
+from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats
 
 UNIT: float = 2.0**-53
@@ -18,7 +18,7 @@ _LEAST_NORMAL: float = 2.0**-1022
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
-    """A bound on the error of any entry of `kernel.matrix(a, b)`, for the kernels that are inner products."""
+    """A bound on the error of any entry of `kernel.matrix(a, b)`, for every kernel but Python functions."""
     d = int(a.shape[1])
     if isinstance(kernel, RBF):
         # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
@@ -34,6 +34,8 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
         base = kernel.gamma * size + abs(kernel.coef0)
         with np.errstate(over="ignore"):
             return float(2 * kernel.degree * (d + 4) * UNIT * np.power(base, kernel.degree)) + _LEAST_NORMAL
+    if isinstance(kernel, Sigmoid):  # tanh is nowhere steeper than 1
+        return ((d + 4) * (abs(kernel.gamma) * size + abs(kernel.coef0)) + 4) * UNIT
     raise TypeError(f"no bound on the rounding of {kernel!r}")
 
 

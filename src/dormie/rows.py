@@ -56,9 +56,7 @@ def require_finite(rows: Any) -> None:
         row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
         value = values[row, column]
     what = "NaN" if np.isnan(value) else "infinite"
-    raise ValueError(
-        f"row {row}, column {column} is {what}; dormie needs finite rows: impute or drop such rows first"
-    )
+    raise ValueError(f"row {row}, column {column} is {what}; dormie needs finite rows: impute or drop such rows first")
 
 
 def _wrong_dimensions(rows: Any) -> str:
@@ -102,7 +100,9 @@ def _from_objects(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         for place, value in np.ndenumerate(values):
             if not _is_number(value):
                 where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
-                raise ValueError(f"X is not numeric: {where or 'X'} is {value!r}; encode it as a number first") from None
+                raise ValueError(
+                    f"X is not numeric: {where or 'X'} is {value!r}; encode it as a number first"
+                ) from None
         raise
 
 

@@ -20,6 +20,11 @@ Booleans = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
 
+def _first_largest(values: npt.NDArray[Any]) -> Indices:
+    """The position of the largest value of every row, the first of equal ones."""
+    return np.asarray(values.argmax(axis=1), dtype=np.intp)
+
+
 class Rule(ABC):
     """Outputs to answers."""
 
@@ -86,7 +91,7 @@ class Sign(ClassRule):
 
     def answer(self, outputs: Outputs) -> Indices:
         g = outputs[:, 0]
-        return ((g > 0) | ((g == 0) & bool(self.zero))).astype(np.intp)
+        return np.asarray((g > 0) | ((g == 0) & bool(self.zero)), dtype=np.intp)
 
     def settled(self, low: Outputs, high: Outputs) -> Booleans:
         lo, hi = low[:, 0], high[:, 0]
@@ -145,13 +150,13 @@ class OneVsOneVote(ClassRule):
             sums[:, a] += output
             sums[:, b] -= output
         votes = self._votes(outputs >= 0, outputs < 0)
-        return votes + sums / (3 * (np.abs(sums) + 1))
+        return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
 
     def answer(self, outputs: Outputs) -> Indices:
         if self.break_ties:
-            return self._confidences(outputs).argmax(axis=1)
+            return _first_largest(self._confidences(outputs))
         positive = outputs > 0
-        return self._votes(positive, ~positive).argmax(axis=1)
+        return _first_largest(self._votes(positive, ~positive))
 
     def settled(self, low: Outputs, high: Outputs) -> Booleans:
         """A class that surely has more votes than any other can get wins; so does the first of those tied.
@@ -190,8 +195,8 @@ class Argmax(ClassRule):
 
     def answer(self, outputs: Outputs) -> Indices:
         if self.last_of_equal:
-            return outputs.shape[1] - 1 - outputs[:, ::-1].argmax(axis=1)
-        return outputs.argmax(axis=1)
+            return np.asarray(outputs.shape[1] - 1 - _first_largest(outputs[:, ::-1]))
+        return _first_largest(outputs)
 
     def settled(self, low: Outputs, high: Outputs) -> Booleans:
         winner = self.answer(low)

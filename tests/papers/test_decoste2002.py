@@ -88,10 +88,10 @@ def test_with_a_kernel_like_sonars_w_greedy_needs_no_more_landmarks_than_sgma() 
 
 def test_the_table_has_the_papers_numbers_beside_ours_and_no_answer_differs() -> None:
     lines = {line["line"]: line for line in small_table().as_record()["lines"]}
-    assert lines["features"] == {"line": "features", "paper": 60, "SGMA": 6, "w-greedy": 6}
+    assert lines["features"] == {"line": "features", "paper": 60, "SGMA": 6, "w-greedy": 6, "radius-greedy": 6}
     assert lines["training rows: k mean, median"]["paper"] == (28.1, 23)
     for name in ("answers that differ from the full sum", "KFD: answers that differ from the full sum"):
-        assert lines[name]["SGMA"] == lines[name]["w-greedy"] == 0
+        assert lines[name]["SGMA"] == lines[name]["w-greedy"] == lines[name]["radius-greedy"] == 0
     assert lines["rows, positive and negative"]["SGMA"] == (40, 40)
 
 

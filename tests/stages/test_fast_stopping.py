@@ -1,4 +1,4 @@
-"""Fast stopping: the interval contains the output, the order is the paper's, and the row stops no later than it must."""
+"""Fast stopping: the interval contains the output, the order is the paper's, and a row stops as soon as it may."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, kernel_value_error, tile_value_error
 from dormie.rules import Value
@@ -103,9 +103,17 @@ def test_bounds_never_overflow_into_an_error() -> None:
     assert kernel_value_error(Linear(), huge, huge) == math.inf
 
 
-def test_a_kernel_that_is_no_inner_product_has_no_bound() -> None:
-    with pytest.raises(TypeError, match="no bound on the rounding of Sigmoid"):
-        kernel_value_error(Sigmoid(1.0), np.eye(2), np.eye(2))
+def test_a_python_function_has_no_bound() -> None:
+    with pytest.raises(TypeError, match="no bound on the rounding of Custom"):
+        kernel_value_error(Custom(lambda a, b: a @ b.T), np.eye(2), np.eye(2))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 30.0])
+def test_sigmoid_values_are_within_their_bound(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    kernel = Sigmoid(0.7, -0.3)
+    a, b = scale * rng.normal(size=(2, 5, 40))
+    assert _largest_error(kernel, a, b, kernel.matrix(a, b)) <= kernel_value_error(kernel, a, b)
 
 
 def _real_gram_error(factor: Floats, gram: Floats) -> list[list[Fraction]]:

@@ -77,20 +77,28 @@ def _standardised(train: Any, test: Any) -> tuple[Any, Any]:
     return (train - mean) / deviation, (test - mean) / deviation
 
 
-def _trained(name: str, *, standardise: bool = True, positive: int | None = None, dense: bool = False) -> Case:
-    """SVC with its defaults on up to 20,000 training rows; rows are the official test part, or rows left over."""
+def _trained(
+    name: str,
+    *,
+    standardise: bool = True,
+    positive: int | None = None,
+    dense: bool = False,
+    most: int = _TRAINING_ROWS,
+    **parameters: float,
+) -> Case:
+    """SVC, by its defaults but for `parameters`; rows are the official test part, or rows left over."""
     from sklearn.svm import SVC
 
     data = datasets.load(name)
     data = data if positive is None else data.against_rest(positive)
     order = np.random.default_rng(_SEED).permutation(len(data.y))
-    count = min(_TRAINING_ROWS, len(order) if data.X_test is not None else 2 * len(order) // 3)
+    count = min(most, len(order) if data.X_test is not None else 2 * len(order) // 3)
     train, test = data.X[order[:count]], data.X[order[count:]] if data.X_test is None else data.X_test
     if standardise:
         train, test = _standardised(train, test)
     if dense:
         train, test = train.toarray(), test.toarray()
-    model = SVC().fit(train, data.y[order[:count]])
+    model = SVC(**parameters).fit(train, data.y[order[:count]])
     origin = "rows not trained on" if data.X_test is None else "official test rows"
     scaling = ", standardised" if standardise else ""
     return Case(
@@ -110,6 +118,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "electricity": partial(_trained, "electricity"),
     "cod-rna": partial(_trained, "cod-rna"),
     "phishing": partial(_trained, "phishing"),
+    "phoneme": partial(_trained, "phoneme"),
+    "skin": partial(_trained, "skin", most=30_000, C=10, gamma=10),
+    "ijcnn1-30k": partial(_trained, "ijcnn1", standardise=False, most=30_000, gamma=1 / 22),
+    "electricity-30k": partial(_trained, "electricity", most=30_000),
+    "covtype-30k": partial(_trained, "covtype", standardise=False, positive=2, most=30_000),
+    "cod-rna-30k": partial(_trained, "cod-rna", most=30_000),
 }
 
 

@@ -45,8 +45,7 @@ class Dense(Stage):
         """G in float64 and a radius that reaches the real value, of every row and output."""
         if self._native is not None:
             return self._native.interval64(*native.arguments(rows))  # type: ignore[no-any-return]
-        outputs = self.outputs(rows)
-        return outputs, np.zeros_like(outputs)
+        return reference.interval(self.machine, rows)
 
     def decide(self, rows: Any) -> Decisions:
         if self._native is None or _wants_outputs(self.machine.rule):

@@ -17,6 +17,7 @@ PEERS: dict[str, Peer] = {
         OnnxRuntime(),
         NumpyGemm("float64"),
         NumpyGemm("float32"),
-        Dormie(),
+        Dormie("dormie-dense", ["dense"]),
+        Dormie("dormie"),
     )
 }

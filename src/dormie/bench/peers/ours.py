@@ -9,8 +9,12 @@ from dormie.bench.peers.base import Peer, Predict
 
 
 class Dormie(Peer):
-    name = "dormie"
+    """All stages, or only some: `methods` as `dormie.compile` takes them."""
+
+    def __init__(self, name: str, methods: list[str] | None = None) -> None:
+        self.name = name
+        self._methods = methods
 
     def prepare(self, model: Any) -> Predict:
-        predict: Predict = dormie.compile(model).predict
+        predict: Predict = dormie.compile(model, methods=self._methods).predict
         return predict
