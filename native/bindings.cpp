@@ -193,16 +193,26 @@ class BoundDense {
     }
 
     auto decide(const Rows &rows, int threads) const {
-        int64_t *evaluation;
         Answers answers(kept_->machine, rows.n);
-        auto evaluations = new_array(evaluation, rows.n);
-        run(rows, threads, [&](Team &team) { dense_.decide(rows, team, answers.numbers, evaluation, answers.values); });
-        return nb::make_tuple(answers.array(), evaluations);
+        std::vector<ptrdiff_t> refined;
+        run(rows, threads, [&](Team &team) { refined = dense_.decide(rows, team, answers.numbers, answers.values); });
+        return nb::make_tuple(answers.array(), evaluations(rows.n, refined));
     }
 
   private:
     template <class Work> void run(const Rows &rows, int threads, const Work &work) const {
         run_on(kept_->machine, rows, threads, dense_.work(rows.n), work);
+    }
+
+    // Kernel evaluations of each row: twice the points where double was needed too; one number if none did.
+    nb::object evaluations(ptrdiff_t n, const std::vector<ptrdiff_t> &refined) const {
+        const ptrdiff_t points = kept_->machine.points_count;
+        if (refined.empty()) return nb::cast(points);
+        int64_t *count;
+        auto counts = new_array(count, n);
+        std::fill_n(count, n, int64_t(points));
+        for (const ptrdiff_t i : refined) count[i] = 2 * points;
+        return nb::cast(counts);
     }
 
     const std::shared_ptr<Kept> kept_;

@@ -24,6 +24,9 @@ template <> const Packed<double> &Dense::packed<double>() const {
     return *double_;
 }
 
+template <> const Dense::Idle<float> &Dense::idle_space<float>() const { return float_idle_; }
+template <> const Dense::Idle<double> &Dense::idle_space<double>() const { return double_idle_; }
+
 void Dense::prepare() const {
     packed<float>();
     packed<double>();
@@ -37,6 +40,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     const ptrdiff_t share = (n + team.threads() - 1) / team.threads();
     const int size = int(std::min<ptrdiff_t>(block_rows, share));
     std::vector<std::unique_ptr<Workspace<T>>> spaces(team.threads());
+    if (size == 1) spaces[0] = idle_space<T>().take();
     auto space_of = [&](int worker) -> Workspace<T> & {
         if (!spaces[worker]) spaces[worker] = std::make_unique<Workspace<T>>(machine_, size);
         return *spaces[worker];
@@ -64,6 +68,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
             }
             finish_block(b * size, space, space.sums.data(), worker);
         });
+        if (size == 1) idle_space<T>().give(std::move(spaces[0]));
         return;
     }
     // Fewer rows than threads: the panels are shared out. Each has its own sums, added up in order afterwards, so that
@@ -99,15 +104,13 @@ template <class T> void Dense::interval(const Rows &rows, Team &team, double *mi
 template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
 
-void Dense::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *evaluations,
-                   double *values) const {
+std::vector<ptrdiff_t> Dense::decide(const Rows &rows, Team &team, int32_t *answers, double *values) const {
     std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
     auto keep = [&](ptrdiff_t i, const double *g) {
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
     };
     evaluate<float, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
         answers[i] = judges[worker].settle(g, radius);
-        evaluations[i] = machine_.points_count;
         keep(i, g);
     });
     std::vector<ptrdiff_t> open;
@@ -115,9 +118,9 @@ void Dense::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *eval
         if (answers[i] == unsettled) open.push_back(i);
     evaluate<double, false>(rows, &open, team, [&](ptrdiff_t i, const double *g, const double *, int worker) {
         answers[i] = judges[worker].answer(g);
-        evaluations[i] += machine_.points_count;
         keep(i, g);
     });
+    return open;
 }
 
 }  // namespace dormie

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "panel.hpp"
 #include "packed.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -25,9 +26,9 @@ class Dense {
     // G in T and a radius that reaches the real value, each rows x outputs.
     template <class T> void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
 
-    // The answer of every row, and the kernel evaluations it took: twice the points where double was needed. Where the outputs are the answer they are in
-    // `values`, rows x outputs; else it may be null.
-    void decide(const Rows &rows, Team &team, int32_t *answers, int64_t *evaluations, double *values) const;
+    // The answer of every row. Returns the rows that needed double as well as float. Where the outputs are the answer
+    // they are in `values`, rows x outputs; else it may be null.
+    std::vector<ptrdiff_t> decide(const Rows &rows, Team &team, int32_t *answers, double *values) const;
 
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
     double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }
@@ -39,10 +40,30 @@ class Dense {
     void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
     template <class T> const Packed<T> &packed() const;
 
+    // One workspace for single rows, kept from call to call: for a small machine, making it is half the work.
+    template <class T> class Idle {
+      public:
+        std::unique_ptr<Workspace<T>> take() const {
+            std::lock_guard<std::mutex> lock(mutex_);
+            return std::move(space_);
+        }
+        void give(std::unique_ptr<Workspace<T>> space) const {
+            std::lock_guard<std::mutex> lock(mutex_);
+            space_ = std::move(space);
+        }
+
+      private:
+        mutable std::mutex mutex_;
+        mutable std::unique_ptr<Workspace<T>> space_;
+    };
+    template <class T> const Idle<T> &idle_space() const;
+
     const Machine machine_;
     mutable std::once_flag float_once_, double_once_;
     mutable std::unique_ptr<Packed<float>> float_;
     mutable std::unique_ptr<Packed<double>> double_;
+    const Idle<float> float_idle_;
+    const Idle<double> double_idle_;
 };
 
 }  // namespace dormie

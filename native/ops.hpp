@@ -16,7 +16,7 @@ template <class T> inline constexpr int panel_width = panel_tiles * tile_width<T
 // Rows of kernel values lie this far apart: not a power of two, which would crowd them into a few cache sets.
 template <class T> inline constexpr int panel_stride = panel_width<T> + tile_width<T>;
 // A dot product is summed in chunks of features, and the chunks are then added: the length of a chain of roundings is
-// chunk + d / chunk rather than d. The chunk of two tiles (16 KiB) also stays in the first-level cache.
+// chunk + d / chunk rather than d. The chunk of a tile (8 KiB) also stays in the first-level cache.
 inline constexpr int chunk = 64;
 
 // v = row_scale * (dot + lane_offset) + row_offset is what a kernel function is applied to.

@@ -20,18 +20,17 @@ template <class T> class Rounding {
     Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row) : m_(m) {
         const double d = double(m.features);
         // What rounding below the normal range may add to a norm; squares leave the range of doubles at 2^-511.
-        const double tiny = std::sqrt(d) * std::fmax(least_normal, 0x1p-400);
+        const double tiny = d * std::fmax(least_normal, 0x1p-400);
         const double x = row.norm + tiny, s = sizes.norm + tiny;
         const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
-        const double gamma = chain * unit / (1 - chain * unit);
         const double scale = std::abs(row.scale);
         const double size = scale * (x * s + sizes.offset) + std::abs(row.offset);
-        slack_ = scale * (gamma * x * s + d * least_normal) + (row.scale == 1 ? 4 : 8) * unit * size;
+        slack_ = scale * (gamma(chain) * x * s + d * least_normal) + (row.scale == 1 ? 4 : 8) * unit * size;
         // Norms, scales and offsets are worked out in double before they are rounded, from mapped rows rounded twice.
         slack_ += (std::min(d, chunk + d / chunk) + 12) * 0x1p-53 * size;
         set_term_errors(size + slack_);
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
-        usable_ = !row.far && !row.lost && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&
+        usable_ = !row.far && !row.lost && chain * unit < 0.25 && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&
                   sizes.offset < 1e37 && (scale == 0 || (scale > 1e-37 && scale < 1e37));
     }
 
@@ -51,26 +50,28 @@ template <class T> class Rounding {
         if (!usable_ || !((1 + weight) * (1 + top_) < 1e37)) return infinity;
         error_sum += weight * lost_size;
         const double underflow = 2 * least_normal * (weight + count * (1 + top_));
-        const double roundings = ops<T>().weigh_roundings, sum_gamma = roundings * unit / (1 - roundings * unit);
-        const double relative = per_term_ + (sum_gamma + panel_error) * largest_;
+        const double relative = per_term_ + (gamma(ops<T>().weigh_roundings) + panel_error) * largest_;
         return 1.001 * (error_sum * relative + underflow);
     }
 
     static double bias_error(double bias) { return panel_error * std::abs(bias); }
 
   private:
+    // At least n u / (1 - n u), without a division: this runs for every row and panel.
+    static double gamma(double n) { return n * unit * (1 + 2 * n * unit); }
+
     // per_term_ bounds a value's error over its error size: the value itself (rbf), (|v| + slack)^(p-1) (polynomial),
     // or 1. largest_ bounds a value over its error size.
     void set_term_errors(double largest_v) {
         switch (m_.kernel.kind) {
             case KernelKind::rbf: {
-                const double exponent = slack_ / log2e + 2 * exp2_error_units * unit;
+                const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
                 // Past 1 / lost_size it is all the same: no more than 1 is lost of any value, even if it came out as 0.
                 per_term_ = exponent < 1 ? exponent * (1 + exponent) : std::fmin(std::expm1(exponent), 1 / lost_size);
                 break;
             }
             case KernelKind::sigmoid:
-                per_term_ = slack_ / (2 * log2e) + 8 * unit;
+                per_term_ = slack_ * ln2 / 2 + 8 * unit;
                 break;
             case KernelKind::linear:
                 per_term_ = slack_;
@@ -83,6 +84,7 @@ template <class T> class Rounding {
         }
     }
 
+    static constexpr double ln2 = 0.6931471805599455;  // rounded up
     static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
     static constexpr double lost_size = 64 * least_normal;  // what an error size may lose below the normal range

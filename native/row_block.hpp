@@ -69,11 +69,11 @@ template <class T> class RowBlock {
     static constexpr double nonzeros_cost = 2;
 
     void lay_out() {
-        double nonzeros = 0;
-        for (int r = 0; r < count_; r++) nonzeros += double(rows_[r].nonzeros);
-        by_nonzeros_ = nonzeros_cost * nonzeros < double(padded_rows()) * machine_.features;
+        size_t nonzeros = 0;
+        for (int r = 0; r < count_; r++) nonzeros += size_t(rows_[r].nonzeros);
+        by_nonzeros_ = nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(machine_.features);
         if (by_nonzeros_)
-            list_nonzeros();
+            list_nonzeros(nonzeros);
         else
             group();
     }
@@ -122,9 +122,10 @@ template <class T> class RowBlock {
         }
     }
 
-    void list_nonzeros() {
+    void list_nonzeros(size_t nonzeros) {
         index_.clear(), value_.clear(), bounds_.clear();
         const ptrdiff_t d = machine_.features;
+        index_.reserve(nonzeros), value_.reserve(nonzeros), bounds_.reserve(size_t(count_) * (chunks_ + 1));
         for (int r = 0; r < count_; r++) {
             const T *x = plain_.get() + r * d;
             bounds_.push_back(int32_t(index_.size()));

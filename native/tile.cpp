@@ -106,17 +106,32 @@ void kernel_values(KernelKind kind, int degree, RowTerms<T> row, const T *lane_o
     }
 }
 
+// A few outputs at a time, so that a value is loaded once for all of them.
+template <class T, int several> inline void weigh_some(const T *values, const T *weights, int n, double *out) {
+    constexpr int N = lanes<T>, W = dormie::panel_width<T>;
+    Vec<T> even[several] = {}, odd[several] = {};
+    for (int i = 0; i < n; i += 2 * N) {
+        const Vec<T> first = load(values + i), second = load(values + i + N);
+        for (int o = 0; o < several; o++) {
+            even[o] += first * load(weights + o * W + i);
+            odd[o] += second * load(weights + o * W + i + N);
+        }
+    }
+    for (int o = 0; o < several; o++) out[o] = double(sum_lanes<T>(even[o] + odd[o]));
+}
+
 template <class T>
 void weigh(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums) {
-    constexpr int N = lanes<T>;
-    for (int o = 0; o < outputs; o++) {
-        const T *w = weights + ptrdiff_t(o) * dormie::panel_width<T>;
-        Vec<T> even = {}, odd = {};
-        for (int i = 0; i < n; i += 2 * N) {
-            even += load(values + i) * load(w + i);
-            odd += load(values + i + N) * load(w + i + N);
-        }
-        sums[which[o]] += double(sum_lanes<T>(even + odd));
+    constexpr int together = 4;
+    double out[together];
+    int o = 0;
+    for (; o + together <= outputs; o += together) {
+        weigh_some<T, together>(values, weights + ptrdiff_t(o) * dormie::panel_width<T>, n, out);
+        for (int k = 0; k < together; k++) sums[which[o + k]] += out[k];
+    }
+    for (; o < outputs; o++) {
+        weigh_some<T, 1>(values, weights + ptrdiff_t(o) * dormie::panel_width<T>, n, out);
+        sums[which[o]] += out[0];
     }
 }
 

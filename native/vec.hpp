@@ -8,7 +8,7 @@
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int vector_bytes = 64, group_rows_ = 8, list_tiles_ = 2;
+constexpr int vector_bytes = 64, group_rows_ = 8, list_tiles_ = 4;
 #elif defined(__AVX2__)
 constexpr int vector_bytes = 32, group_rows_ = 6, list_tiles_ = 2;
 #else

@@ -136,7 +136,7 @@ def test_no_rows_give_no_outputs_and_no_answers() -> None:
     core = checks.core(made)
     assert core.outputs(rows[:0], 2).shape == (0, 3)
     assert core.outputs(*checks.csr_arguments(rows[:0]), 2).shape == (0, 3)
-    assert [part.shape for part in core.decide(rows[:0], 2)] == [(0,), (0,)]
+    assert core.decide(rows[:0], 2)[0].shape == (0,)
 
 
 def test_evaluations_count_the_second_pass_where_there_was_one() -> None:

@@ -15,17 +15,18 @@ class Flow(NamedTuple):
     """What came out: answers, the position of the stage that settled each row, kernel evaluations in all."""
 
     answers: npt.NDArray[Any]
-    settled_by: npt.NDArray[np.intp]
-    evaluations: npt.NDArray[np.int64]
+    settled_by: npt.NDArray[np.intp] | int  # a number where it is the same for all rows
+    evaluations: npt.NDArray[np.int64] | int
 
 
 def run(stages: Sequence[Stage], rows: Any) -> Flow:
     """Checked rows through the stages, the last of which settles every row."""
     first = stages[0].decide(rows)
-    settled_by = np.zeros(len(first.answers), dtype=np.intp)
     if first.settled is None:
-        return Flow(first.answers, settled_by, first.evaluations)
-    answers, evaluations = first.answers, first.evaluations
+        return Flow(first.answers, 0, first.evaluations)
+    answers = first.answers
+    settled_by = np.zeros(len(answers), dtype=np.intp)
+    evaluations = np.array(np.broadcast_to(first.evaluations, len(answers)))
     waiting = np.flatnonzero(~first.settled)
     for position, stage in enumerate(stages[1:], start=1):
         if not len(waiting):

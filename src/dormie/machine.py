@@ -110,7 +110,8 @@ class Machine:
     @property
     def n_features(self) -> int:
         """Columns of a row; points of a `Custom` kernel need not be vectors, and then this is an error."""
-        return int(self.points.shape[1])
+        columns: int = self.points.shape[1]
+        return columns
 
     def __reduce__(self) -> tuple[type[Machine], tuple[Any, ...]]:
         # Through the constructor, so that an unpickled machine is checked and read-only again.

@@ -17,7 +17,6 @@ import numpy as np
 
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Machine
-from dormie.rows import is_sparse
 from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
 try:
@@ -87,9 +86,9 @@ def _machine(machine: Machine) -> Any:
 
 def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
     """Checked rows as the arguments that every method of the native core takes, its own between rows and threads."""
-    if is_sparse(rows):
-        return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
-    return rows, *more, threads()
+    if isinstance(rows, np.ndarray):
+        return rows, *more, threads()
+    return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
 
 
 @cache

@@ -168,7 +168,7 @@ class _Contest:
         """The share of rows settled before the last stage."""
         if len(stages) == 1:
             return 0.0
-        return float((flow.run(stages, self.sample).settled_by < len(stages) - 1).mean())
+        return float(np.mean(flow.run(stages, self.sample).settled_by < len(stages) - 1))
 
     def winner(self) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
         """The cheapest entry (the first, unless another is clearly cheaper), and what was measured of all."""

@@ -82,7 +82,8 @@ class Predictor:
         """Where each row was settled, and what that cost."""
         found = flow.run(self.plan.stages, check_rows(X, self.plan.machine))
         names = np.array([stage.name for stage in self.plan.stages])
-        return Trace(names[found.settled_by], found.evaluations)
+        count = len(found.answers)
+        return Trace(np.broadcast_to(names[found.settled_by], count), np.broadcast_to(found.evaluations, count))
 
     def explain(self) -> str:
         """What was chosen, why, and what is promised."""

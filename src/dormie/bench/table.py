@@ -11,7 +11,7 @@ from dormie.bench.compare import Comparison, Standing
 _NOISY = 1.5  # median over best
 _CAPTION = (
     "microseconds a row, best of {rounds} or more interleaved rounds, all cores; one row = mean over calls with one row"
-    "; x {reference} = times as fast as it; dormie x = how many times as fast dormie is"
+    "; ratio = times as fast as {reference}; dormie x = how many times as fast dormie is; differ = labels that differ"
 )
 
 
@@ -35,10 +35,10 @@ def _table(comparison: Comparison) -> Table:
     reference = comparison.reference
     caption = _CAPTION.format(rounds=min(s.batch.rounds for s in comparison.standings), reference=reference.peer)
     table = Table(title=escape(f"{comparison.title}\n{comparison.model}, {comparison.rows:,} rows"), caption=caption)
-    table.add_column("peer")
-    for heading in ("batch", f"x {reference.peer}", "dormie x", "one row", f"x {reference.peer}", "dormie x"):
+    table.add_column("peer", no_wrap=True)
+    for heading in ("batch", "ratio", "dormie x", "one row", "ratio", "dormie x"):
         table.add_column(heading, justify="right")
-    table.add_column("labels that differ", justify="right")
+    table.add_column("differ", justify="right", no_wrap=True)
     table.add_column("rows timed", justify="right")
     for standing in comparison.standings:
         table.add_row(*_cells(standing, comparison))
@@ -56,7 +56,7 @@ def _cells(standing: Standing, comparison: Comparison) -> list[str]:
         _short(single),
         _short(reference.single.best / single),
         _short(single / dormie.single.best) if dormie else "",
-        f"{standing.differences:,} of {standing.compared:,}",
+        f"{standing.differences:,}/{standing.compared:,}",
         f"{standing.batch.rows:,}",
     ]
 

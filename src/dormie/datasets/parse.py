@@ -75,7 +75,9 @@ def svmlight(content: bytes, *, features: int) -> tuple[Any, Labels]:
     numbers = _numbers(text.replace(b":", b" "))
     at_label = np.arange(len(starts) - 1) + 2 * starts[:-1]
     pairs = np.delete(numbers, at_label).reshape(-1, 2)
-    X = csr_array((pairs[:, 1].copy(), pairs[:, 0].astype(np.int32) - 1, starts), shape=(len(at_label), features))
+    X = csr_array(
+        (pairs[:, 1].copy(), pairs[:, 0].astype(np.int32) - 1, starts.astype(np.int32)), shape=(len(at_label), features)
+    )
     return X, numbers[at_label].astype(np.int64)
 
 

@@ -21,7 +21,7 @@ class Decisions(NamedTuple):
 
     answers: npt.NDArray[Any]
     settled: npt.NDArray[np.bool_] | None
-    evaluations: npt.NDArray[np.int64]
+    evaluations: npt.NDArray[np.int64] | int  # a number where it is the same for all rows
 
 
 class Stage(ABC):

@@ -27,6 +27,7 @@ class Dense(Stage):
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._native = native.dense(machine)
+        self._screens = self._native is not None and not _wants_outputs(machine.rule)
 
     def prepare(self) -> None:
         """Lay the points out now rather than in the first call, which may have a deadline."""
@@ -48,10 +49,8 @@ class Dense(Stage):
         return reference.interval(self.machine, rows)
 
     def decide(self, rows: Any) -> Decisions:
-        if self._native is None or _wants_outputs(self.machine.rule):
-            outputs = self.outputs(rows)
-            evaluations = np.full(len(outputs), self.machine.n_points, dtype=np.int64)
-            return Decisions(self.machine.rule.answer(outputs), None, evaluations)
+        if not self._screens:
+            return Decisions(self.machine.rule.answer(self.outputs(rows)), None, self.machine.n_points)
         answers, evaluations = self._native.decide(*native.arguments(rows))
         return Decisions(answers, None, evaluations)
 

@@ -36,8 +36,7 @@ class FastStopping(Stage):
         if self._native is None:
             low, high = self.interval(rows, self.machine.n_points)
             settled = self.machine.rule.settled(low, high)
-            evaluations = np.full(len(low), self.machine.n_points, dtype=np.int64)
-            return Decisions(self.machine.rule.answer((low + high) / 2), settled, evaluations)
+            return Decisions(self.machine.rule.answer((low + high) / 2), settled, self.machine.n_points)
         return Decisions(*self._native.decide(*native.arguments(rows)))
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
