@@ -143,7 +143,7 @@ def test_evaluations_count_the_second_pass_where_there_was_one() -> None:
     """Beside a point whose term cancels the bias, float32 cannot tell the sign."""
     made = by_hand(RBF(1.0), [[0.0]], [1.0], -1.0)
     found = Dense(made).decide(np.array([[0.0], [5.0]]))
-    assert found.evaluations.tolist() == [2, 1]
+    assert np.asarray(found.evaluations).tolist() == [2, 1]
     assert found.settled is None
 
 

@@ -71,7 +71,7 @@ def test_the_stage_stops_no_sooner_than_the_one_sided_tails_allow() -> None:
     settled = np.ones(len(rows), dtype=bool) if found.settled is None else found.settled
     needed = muller2004.terms_needed(machine, rows, one_sided=True)
     assert settled.any()
-    assert (found.evaluations[settled] >= needed[settled]).all()
+    assert (np.asarray(found.evaluations)[settled] >= needed[settled]).all()
 
 
 def test_the_table_has_the_papers_numbers_beside_ours() -> None:

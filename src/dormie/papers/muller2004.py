@@ -101,7 +101,7 @@ def measure(problem: Problem, seconds: float) -> Numbers:
         "share of test rows right": float(np.mean(predictor(machine, stage).predict(rows) == problem.labels)),
         "terms a row, stopping": float(terms_needed(machine, rows, one_sided=False).mean()),
         "terms a row, one-sided tails": float(terms_needed(machine, rows, one_sided=True).mean()),
-        "terms a row, the stage (in panels)": float(found.evaluations.mean()),
+        "terms a row, the stage (in panels)": float(np.mean(found.evaluations)),
         **_loop_seconds(machine, rows),
         **_stage_times(machine, stage, rows, seconds),
         "answers that differ from the full sum": differences(machine, rows, certain),
