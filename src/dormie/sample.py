@@ -9,6 +9,7 @@ import numpy as np
 from dormie.machine import Machine
 
 _CROSSED = 0.2
+_NEARBY = 32  # points of which the nearest is crossed with
 
 
 def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any:
@@ -21,11 +22,17 @@ def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any
 
 
 def _crossed_points(machine: Machine, size: int, random: np.random.Generator) -> Any:
-    """Points of the machine with a fifth of their features taken from another point: near the data, not on it.
+    """Points of the machine with a fifth of their features taken from a point nearby: close to the data, not on it.
 
-    Features keep their own values, so what is sparse or whole-numbered stays so.
+    Features keep their own values, so what is sparse or whole-numbered stays so; and since the other point is the
+    nearest of a few, what belongs together mostly stays together.
     """
-    one, other = random.integers(machine.n_points, size=(2, size))
+    points = machine.points
+    one = random.integers(machine.n_points, size=size)
+    others = random.integers(machine.n_points, size=(size, _NEARBY))
+    distances = [np.square(points[few] - points[i]).sum(axis=1) for i, few in zip(one, others, strict=True)]
+    distances = np.where(np.array(distances) > 0, distances, np.inf)
+    other = others[np.arange(size), np.argmin(distances, axis=1)]
     crossed = random.random((size, machine.n_features)) < _CROSSED
-    rows = np.where(crossed, machine.points[other], machine.points[one])
+    rows = np.where(crossed, points[other], points[one])
     return rows if machine.input_map is None else machine.input_map.inverse(rows)

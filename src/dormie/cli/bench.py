@@ -42,12 +42,18 @@ def bench(
         for case in _own_case(model, rows_file, trust_pickle) if model or rows_file else _ready_made(cases, errors):
             results.append(_measure(case, rows, chosen, seconds, full))
             if not as_json:
-                print_comparison(results[-1], Console())
+                print_comparison(results[-1], _wide_enough())
     except (ValueError, OSError) as error:
         errors.print(str(error), markup=False, style="red")
         raise typer.Exit(1) from None
     if as_json:
         print(json.dumps({"environment": environment(), "comparisons": [as_record(result) for result in results]}))
+
+
+def _wide_enough() -> Console:
+    """The terminal as it is; a file has no width, and a table squeezed into 80 columns cannot be read."""
+    console = Console()
+    return console if console.is_terminal else Console(width=110)
 
 
 def _ready_made(names: list[str] | None, errors: Console) -> Iterator[Case]:
