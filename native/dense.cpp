@@ -11,6 +11,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
+constexpr int ask_from = 8;  // rows: with fewer, a panel takes hardly longer than asking whether to stop
 
 }  // namespace
 
@@ -24,8 +25,8 @@ template <> const Packed<double> &Dense::packed<double>() const {
     return *double_;
 }
 
-template <> const Dense::Idle<float> &Dense::idle_space<float>() const { return float_idle_; }
-template <> const Dense::Idle<double> &Dense::idle_space<double>() const { return double_idle_; }
+template <> const Idle<Workspace<float>> &Dense::idle_space<float>() const { return float_idle_; }
+template <> const Idle<Workspace<double>> &Dense::idle_space<double>() const { return double_idle_; }
 
 void Dense::prepare() const {
     packed<float>();
@@ -34,7 +35,7 @@ void Dense::prepare() const {
 
 template <class T, bool radii, class Finish>
 void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const {
-    const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = 2 * machine_.outputs;
+    const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = sums_width(machine_);
     if (n == 0) return;
     const Packed<T> &packed = this->packed<T>();
     const ptrdiff_t share = (n + team.threads() - 1) / team.threads();
@@ -63,7 +64,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
             space.block.fill(rows, numbers, b * size, int(std::min<ptrdiff_t>(size, n - b * size)));
             std::fill(space.sums.begin(), space.sums.end(), 0.0);
             for (ptrdiff_t p = 0; p < packed.panels; p++) {
-                if (team.should_stop()) return;
+                if (space.block.count() >= ask_from && team.should_stop()) return;
                 add_panel<T, radii>(machine_, packed, p, space, space.sums.data());
             }
             finish_block(b * size, space, space.sums.data(), worker);

@@ -4,8 +4,9 @@
 #include <mutex>
 #include <vector>
 
-#include "panel.hpp"
+#include "idle.hpp"
 #include "packed.hpp"
+#include "panel.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 
@@ -40,30 +41,15 @@ class Dense {
     void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
     template <class T> const Packed<T> &packed() const;
 
-    // One workspace for single rows, kept from call to call: for a small machine, making it is half the work.
-    template <class T> class Idle {
-      public:
-        std::unique_ptr<Workspace<T>> take() const {
-            std::lock_guard<std::mutex> lock(mutex_);
-            return std::move(space_);
-        }
-        void give(std::unique_ptr<Workspace<T>> space) const {
-            std::lock_guard<std::mutex> lock(mutex_);
-            space_ = std::move(space);
-        }
-
-      private:
-        mutable std::mutex mutex_;
-        mutable std::unique_ptr<Workspace<T>> space_;
-    };
-    template <class T> const Idle<T> &idle_space() const;
+    template <class T> const Idle<Workspace<T>> &idle_space() const;
 
     const Machine machine_;
     mutable std::once_flag float_once_, double_once_;
     mutable std::unique_ptr<Packed<float>> float_;
     mutable std::unique_ptr<Packed<double>> double_;
-    const Idle<float> float_idle_;
-    const Idle<double> double_idle_;
+    // For single rows: with a small machine, making a workspace is half the work.
+    const Idle<Workspace<float>> float_idle_;
+    const Idle<Workspace<double>> double_idle_;
 };
 
 }  // namespace dormie

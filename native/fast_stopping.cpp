@@ -62,7 +62,7 @@ class FastStopping::Block {
         const ptrdiff_t c = f_.machine_.outputs;
         const double norm = space_.block.row(r).norm;
         const double root = std::sqrt(diagonal(f_.machine_.kernel, norm * norm)) * (1 + 1e-9);
-        const double *sums = space_.sums.data() + r * 2 * c;
+        const double *sums = space_.sums.data() + r * sums_width(f_.machine_);
         for (ptrdiff_t o = 0; o < c; o++) {
             const double middle = sums[o] + f_.machine_.bias[o];
             const double rounding = sums[c + o] + Rounding<float>::bias_error(f_.machine_.bias[o]);
@@ -74,7 +74,7 @@ class FastStopping::Block {
     }
 
     void keep(const std::vector<int> &open) {
-        const ptrdiff_t width = 2 * f_.machine_.outputs;
+        const ptrdiff_t width = sums_width(f_.machine_);
         for (int r = 0; r < int(open.size()); r++) {
             numbers_[r] = numbers_[open[r]];
             std::copy_n(space_.sums.data() + open[r] * width, width, space_.sums.data() + r * width);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "rounding.hpp"
 #include "row_block.hpp"
@@ -43,7 +44,11 @@ class Geometry::Block {
           sizes_(size_t(group_count_) * R),
           sums_(size_t(group_count_) * R * g_.machine_.outputs),
           middle_(g_.machine_.outputs),
-          radius_(g_.machine_.outputs) {}
+          radius_(g_.machine_.outputs),
+          one_q_(tall_),
+          places_(chunk) {
+        std::iota(places_.begin(), places_.end(), 0);
+    }
 
     void fill(const Rows &rows, ptrdiff_t from, int count) {
         rows_.fill(rows, nullptr, from, count);
@@ -59,6 +64,7 @@ class Geometry::Block {
         done_ = 0;
     }
 
+    ptrdiff_t budget() const { return budget_; }
     int count() const { return rows_.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
     ptrdiff_t done() const { return done_; }
@@ -173,18 +179,34 @@ class Geometry::Block {
     void multiply_known(const double *q, ptrdiff_t tile) {
         const double *factor = g_.factor_.get() + g_.tile_start_[tile];
         if (done_ == 0) std::fill_n(known_.get(), size_t(R) * panel_stride<double>, 0.0);
+        if (rows_.count() <= few_rows) return multiply_known_of_few(q, factor);
         for (ptrdiff_t i = 0; i < done_; i += chunk)
             ops<double>().group_products(q + i * R, factor + i * W, std::min<ptrdiff_t>(chunk, done_ - i), known_.get(),
                                          panel_stride<double>, i > 0);
     }
 
+    // A group costs the same however few of its rows are there; row by row is cheaper then, and gives the same bits.
+    void multiply_known_of_few(const double *q, const double *factor) {
+        for (int r = 0; r < rows_.count(); r++) {
+            for (ptrdiff_t i = 0; i < done_; i++) one_q_[i] = q[i * R + r];
+            for (ptrdiff_t i = 0; i < done_; i += chunk) {
+                const int32_t bounds[2] = {0, int32_t(std::min<ptrdiff_t>(chunk, done_ - i))};
+                ops<double>().list_products({1, places_.data(), one_q_.data() + i, bounds, 0},
+                                            {factor + i * W, nullptr, 0, 1},
+                                            known_.get() + r * panel_stride<double>, panel_stride<double>, i > 0);
+            }
+        }
+    }
+
+    static constexpr int few_rows = 2;
     const Geometry &g_;
     const int R = ops<double>().group_rows;
     const ptrdiff_t budget_, tall_;
     RowBlock<double> rows_;
     const ptrdiff_t group_count_;
     Aligned<double> values_, known_, q_, squares_, sizes_, sums_;
-    std::vector<double> middle_, radius_, value_errors_;
+    std::vector<double> middle_, radius_, one_q_, value_errors_;
+    std::vector<int32_t> places_;  // 0, 1, 2, ...
     std::vector<ptrdiff_t> numbers_;
     std::vector<bool> settled_;
     ptrdiff_t done_ = 0;
@@ -194,6 +216,8 @@ Geometry::Geometry(const Machine &machine, const Span &span)
     : machine_(machine), landmarks_(without_weights(machine, span)), span_(span), packed_(landmarks_) {
     pack_factor();
 }
+
+Geometry::~Geometry() = default;
 
 void Geometry::pack_factor() {
     const ptrdiff_t k = span_.landmarks, tiles = packed_.tiles;
@@ -219,6 +243,8 @@ void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *a
     const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_.features), std::max<ptrdiff_t>(share, 1)));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
+    if (size == 1) blocks[0] = idle_.take();
+    if (blocks[0] && blocks[0]->budget() != budget) blocks[0].reset();
     team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, budget, size);
         Block &block = *blocks[worker];
@@ -254,6 +280,7 @@ void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *a
             block.keep(open);
         }
     });
+    if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
 void Geometry::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *middle, double *radius) const {

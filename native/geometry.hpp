@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "idle.hpp"
 #include "packed.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -33,6 +34,7 @@ class Geometry {
 
   public:
     Geometry(const Machine &machine, const Span &span);
+    ~Geometry();
 
     // The answer of each row after at most `budget` landmarks, or `unsettled`; and how many landmarks it took. `values`
     // as in Dense::decide.
@@ -70,6 +72,7 @@ class Geometry {
     Aligned<double> factor_;             // tile by tile: the part left of the diagonal block, feature-major
     std::vector<ptrdiff_t> tile_start_;  // where each tile's part begins in factor_
     Aligned<double> blocks_;             // the diagonal blocks, with inverted diagonals
+    const Idle<Block> idle_;             // for single rows
 };
 
 }  // namespace dormie

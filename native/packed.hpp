@@ -128,8 +128,7 @@ template <class T> class Packed {
           panels((tiles + panel_tiles - 1) / panel_tiles),
           tile_stride(m.features * tile_width<T>),
           points(size_t(tiles * tile_stride)),
-          lane_offset(size_t(panels * panel_width<T>)),
-          largest_weight(size_t(panels * panel_width<T>)) {
+          lane_offset(size_t(panels * panel_width<T>)) {
         panel_sizes.resize(panels);
         for (ptrdiff_t i = 0; i < m.points_count; i++) pack_point(m, i);
         for (ptrdiff_t p = 0; p < panels; p++) pack_weights(m, p);
@@ -144,15 +143,18 @@ template <class T> class Packed {
     }
 
     struct PanelWeights {
-        std::vector<int32_t> outputs;  // those with a weight other than 0 in this panel
-        Aligned<T> weights;            // outputs x panel_width
-        double total = 0;              // of the largest weights
+        // Outputs with a weight other than 0 in this panel, and last the place of the sum of error sizes (panel.hpp).
+        std::vector<int32_t> slots;
+        // A row of panel_width for each slot; the last is, for each point, the largest |weight|, rounded up.
+        Aligned<T> weights;
+        double total = 0;  // of the largest weights
+
+        T *largest() const { return weights.get() + (slots.size() - 1) * panel_width<T>; }
     };
 
     const std::vector<ptrdiff_t> order;  // which point of the machine is at each place
     const ptrdiff_t tiles, panels, tile_stride;
     Aligned<T> points, lane_offset;
-    Aligned<T> largest_weight;  // max over outputs of |weight|, rounded up: for the radius
     std::vector<PanelWeights> panel_weights;
     std::vector<PointSizes> panel_sizes;  // the largest of each panel
     PointSizes sizes;                     // the largest of all
@@ -193,19 +195,21 @@ template <class T> class Packed {
         for (ptrdiff_t o = 0; o < m.outputs; o++)
             for (ptrdiff_t i = from; i < to; i++)
                 if (m.weights[order[i] * m.outputs + o] != 0) {
-                    packed.outputs.push_back(int32_t(o));
+                    packed.slots.push_back(int32_t(o));
                     break;
                 }
-        packed.weights = Aligned<T>(packed.outputs.size() * width);
-        for (size_t a = 0; a < packed.outputs.size(); a++)
+        packed.slots.push_back(int32_t(2 * m.outputs));
+        packed.weights = Aligned<T>(packed.slots.size() * width);
+        for (size_t a = 0; a + 1 < packed.slots.size(); a++)
             for (ptrdiff_t i = from; i < to; i++)
-                packed.weights[a * width + (i - from)] = T(m.weights[order[i] * m.outputs + packed.outputs[a]]);
+                packed.weights[a * width + (i - from)] = T(m.weights[order[i] * m.outputs + packed.slots[a]]);
         for (ptrdiff_t i = from; i < to; i++) {
             double largest = 0;
             for (ptrdiff_t o = 0; o < m.outputs; o++)
                 largest = std::fmax(largest, std::abs(m.weights[order[i] * m.outputs + o]));
-            largest_weight[i] = T(largest * (1 + 1e-6) + 1e-37);
-            packed.total += double(largest_weight[i]);
+            T &rounded_up = packed.largest()[i - from];
+            rounded_up = T(largest * (1 + 1e-6) + 1e-37);
+            packed.total += double(rounded_up);
         }
         panel_weights.push_back(std::move(packed));
     }

@@ -10,13 +10,16 @@
 
 namespace dormie {
 
-// What one thread needs to evaluate a block. A row has 2 x outputs numbers in sums.
+// Numbers a row has in the sums: its outputs, what rounding may have done to each, and room for one sum.
+inline ptrdiff_t sums_width(const Machine &m) { return 2 * m.outputs + 1; }
+
+// What one thread needs to evaluate a block.
 template <class T> struct Workspace {
     Workspace(const Machine &m, int rows)
         : block(m, rows),
           values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
           errors(panel_width<T>),
-          sums(size_t(rows) * 2 * m.outputs) {}
+          sums(size_t(rows * sums_width(m))) {}
     RowBlock<T> block;
     Aligned<T> values, errors;
     std::vector<double> sums;
@@ -38,16 +41,15 @@ void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const R
     const bool own_sizes = radii && kind == KernelKind::polynomial;
     op.kernel_values(kind, m.kernel.degree, {T(row.scale), T(row.offset), own_sizes ? rounding.slack() : T(0)},
                      packed.lane_offset.get() + from, values, own_sizes ? errors : nullptr, lanes);
-    op.weigh(values, weights.weights.get(), lanes, weights.outputs.data(), int(weights.outputs.size()), sums);
+    const bool sizes_are_values = radii && kind == KernelKind::rbf;
+    const int outputs = int(weights.slots.size()) - 1;
+    double &error_sum = sums[2 * m.outputs];
+    error_sum = own_sizes || sizes_are_values ? 0 : weights.total;
+    op.weigh(values, weights.weights.get(), lanes, weights.slots.data(), outputs + sizes_are_values, sums);
+    if (own_sizes) op.weigh(errors, weights.largest(), lanes, weights.slots.data() + outputs, 1, sums);
     if (!radii) return;
-    const int32_t first = 0;
-    double error_sum = 0;
-    if (own_sizes || kind == KernelKind::rbf)
-        op.weigh(own_sizes ? errors : values, packed.largest_weight.get() + from, lanes, &first, 1, &error_sum);
-    else
-        error_sum = weights.total;
     const double error = rounding.sum_error(error_sum, weights.total, lanes);
-    for (const int32_t o : weights.outputs) sums[m.outputs + o] += error;
+    for (int a = 0; a < outputs; a++) sums[m.outputs + weights.slots[a]] += error;
 }
 
 template <class T, bool radii>
@@ -55,7 +57,7 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
     space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
     for (int r = 0; r < space.block.count(); r++)
         add_row<T, radii>(m, packed, panel, space.block.row(r), space.values.get() + ptrdiff_t(r) * panel_stride<T>,
-                space.errors.get(), sums + r * 2 * m.outputs);
+                space.errors.get(), sums + r * sums_width(m));
 }
 
 }  // namespace dormie

@@ -122,16 +122,14 @@ template <class T, int several> inline void weigh_some(const T *values, const T 
 
 template <class T>
 void weigh(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums) {
-    constexpr int together = 4;
-    double out[together];
-    int o = 0;
-    for (; o + together <= outputs; o += together) {
-        weigh_some<T, together>(values, weights + ptrdiff_t(o) * dormie::panel_width<T>, n, out);
-        for (int k = 0; k < together; k++) sums[which[o + k]] += out[k];
-    }
-    for (; o < outputs; o++) {
-        weigh_some<T, 1>(values, weights + ptrdiff_t(o) * dormie::panel_width<T>, n, out);
-        sums[which[o]] += out[0];
+    double out[4];
+    for (int o = 0, some; o < outputs; o += some) {
+        const T *from = weights + ptrdiff_t(o) * dormie::panel_width<T>;
+        some = outputs - o >= 4 ? 4 : outputs - o >= 2 ? 2 : 1;
+        if (some == 4) weigh_some<T, 4>(values, from, n, out);
+        if (some == 2) weigh_some<T, 2>(values, from, n, out);
+        if (some == 1) weigh_some<T, 1>(values, from, n, out);
+        for (int k = 0; k < some; k++) sums[which[o + k]] += out[k];
     }
 }
 

@@ -111,10 +111,12 @@ def answers_by(deadline: float, stages: Sequence[Stage], rows: Any) -> tuple[npt
     doubt = np.zeros(count)
     if isinstance(geometry := stages[0], Geometry):
         for chunk in _chunks(np.arange(count), deadline):
-            middle, radius = geometry.interval(rows[chunk], geometry.budget)
-            answers[chunk] = machine.rule.answer(middle)
-            settled[chunk] = machine.rule.settled(middle - radius, middle + radius)
-            doubt[chunk] = (radius - np.abs(middle)).max(axis=1)
+            found = geometry.decide(rows[chunk])
+            answers[chunk], settled[chunk] = found.answers, found.settled
+            left = chunk[~settled[chunk]]
+            middle, radius = geometry.interval(rows[left], geometry.budget)
+            answers[left] = machine.rule.answer(middle)
+            doubt[left] = (radius - np.abs(middle)).max(axis=1, initial=-np.inf)
     open_rows = np.flatnonzero(~settled)
     for chunk in _chunks(open_rows[np.argsort(-doubt[open_rows], kind="stable")], deadline):
         answers[chunk] = flow.run(stages[-1:], rows[chunk]).answers
