@@ -90,12 +90,15 @@ class FastStopping::Block {
     ptrdiff_t done_ = 0;
 };
 
+FastStopping::~FastStopping() = default;
+
 void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const {
     const ptrdiff_t c = machine_.outputs, share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::clamp<ptrdiff_t>(share, 1, block_rows));
     std::fill_n(answers, rows.n, unsettled);
     std::fill_n(terms, rows.n, int64_t(0));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
+    if (size == 1) blocks[0] = idle_.take();
     team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
         Block &block = *blocks[worker];
@@ -117,6 +120,7 @@ void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_
             if (int(open.size()) < block.count()) block.keep(open);
         }
     });
+    if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
 void FastStopping::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const {

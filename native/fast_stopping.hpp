@@ -6,6 +6,7 @@
 #pragma once
 #include <vector>
 
+#include "idle.hpp"
 #include "packed.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -16,6 +17,7 @@ class FastStopping {
   public:
     // The machine's points are in the order in which they are to be added, the largest terms first.
     FastStopping(const Machine &machine, bool nonnegative);
+    ~FastStopping();
 
     // The answer of each row, or `unsettled`, and the terms it took; `values` as in Dense::decide.
     void decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const;
@@ -32,6 +34,7 @@ class FastStopping {
     const Machine machine_;
     const Packed<float> packed_;
     std::vector<double> lowering_, raising_;  // (panels + 1) x outputs: tails after that many panels
+    const Idle<Block> idle_;                  // for single rows
 };
 
 }  // namespace dormie

@@ -58,8 +58,11 @@ kinds = np.array(["ash", "elm", "oak"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     for kernel in ("rbf", "poly", "linear", "sigmoid"):
-        fast = dormie.compile(SVC(kernel=kernel).fit(X, kinds))
-        print(*fast.predict(rows), *fast.predict(scipy.sparse.csr_array(rows)))
+        model = SVC(kernel=kernel).fit(X, kinds)
+        for methods in ([], ["geometry"], ["fast_stopping"]) if kernel in ("rbf", "poly") else ([],):
+            fast = dormie.compile(model, methods=methods)
+            print(*fast.predict(rows), *fast.predict(scipy.sparse.csr_array(rows)))
+        fast = dormie.compile(model, methods=["dense"])
         print(*np.round(fast.decision_function(rows.astype(np.float32)), 6).ravel() + 0.0)
         print(*fast.trace(rows).stage)
     print(*np.round(dormie.compile(SVR().fit(X, X[:, 0])).predict(rows), 6) + 0.0)

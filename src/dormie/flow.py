@@ -22,7 +22,7 @@ class Flow(NamedTuple):
 def run(stages: Sequence[Stage], rows: Any) -> Flow:
     """Checked rows through the stages, the last of which settles every row."""
     first = stages[0].decide(rows)
-    if first.settled is None:
+    if first.settled is None or first.settled.all():
         return Flow(first.answers, 0, first.evaluations)
     answers = first.answers
     settled_by = np.zeros(len(answers), dtype=np.intp)

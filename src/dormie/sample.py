@@ -30,9 +30,8 @@ def _crossed_points(machine: Machine, size: int, random: np.random.Generator) ->
     points = machine.points
     one = random.integers(machine.n_points, size=size)
     others = random.integers(machine.n_points, size=(size, _NEARBY))
-    distances = [np.square(points[few] - points[i]).sum(axis=1) for i, few in zip(one, others, strict=True)]
-    distances = np.where(np.array(distances) > 0, distances, np.inf)
-    other = others[np.arange(size), np.argmin(distances, axis=1)]
+    distances = np.array([np.square(points[few] - points[i]).sum(axis=1) for i, few in zip(one, others, strict=True)])
+    other = others[np.arange(size), np.argmin(np.where(distances > 0, distances, np.inf), axis=1)]
     crossed = random.random((size, machine.n_features)) < _CROSSED
     rows = np.where(crossed, points[other], points[one])
     return rows if machine.input_map is None else machine.input_map.inverse(rows)
