@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from dormie.kernels import RBF, Custom, Normalized
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rules import Value
+from dormie.triangular import solve_lower
 
 Arrays = Mapping[str, Floats]
 
@@ -129,7 +129,7 @@ def _geometry_steps(
         own = machine.kernel.diagonal(rows)
         errors = np.array([_row_value_error(machine, row, landmarks) for row in rows])
     usable = np.isfinite(values).all(axis=1)  # of the others nothing is known
-    q = scipy.linalg.solve_triangular(factor, np.where(usable, values.T, 0.0), lower=True).T
+    q = solve_lower(factor, np.where(usable, values.T, 0.0)).T
     degree, d = getattr(getattr(machine.kernel, "kernel", machine.kernel), "degree", 1), rows.shape[1]
     for done in counts:
         gamma, row, k = (done + 20) * UNIT, q[:, :done], done - 1

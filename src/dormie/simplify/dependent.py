@@ -21,7 +21,6 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from dormie.kernels import Linear, Normalized, Polynomial
 from dormie.machine import Floats, Machine
@@ -96,6 +95,8 @@ def _arrangements(factors: list[int]) -> int:
 
 def _independent(features: Floats, weights: Floats) -> tuple[Indices, Floats]:
     """Columns that span all columns, in their old order, and the weights with which they have the same sum."""
+    from scipy.linalg import qr, solve_triangular  # here: see dormie.triangular
+
     triangle, order = qr(features, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(triangle))
     rank = int(np.count_nonzero(pivots > pivots[0] * max(features.shape) * np.finfo(np.float64).eps))

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from dormie import native, reference
 from dormie.landmarks import Expansion
@@ -32,6 +31,7 @@ from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 from dormie.rows import require_finite
 from dormie.stages.base import Decisions, Stage, require_inner_product
+from dormie.triangular import cholesky, solve_lower
 
 _UP = 1 + 1e-9  # room for the rounding of the norms themselves
 
@@ -140,7 +140,7 @@ def _span(expansion: Expansion, landmarks: Floats) -> dict[str, Floats]:
     factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
     inverse, norms = _inverse(factor)
     g, g_error = _known_of_w(machine, landmarks)
-    c = scipy.linalg.solve_triangular(factor, g, lower=True)
+    c = solve_lower(factor, g)
     coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
     misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
     misfit += (k * UNIT * factor_norm)[:, None] * coordinate_norms
@@ -166,8 +166,7 @@ def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Flo
     gram = machine.kernel.matrix(landmarks, landmarks)
     if not len(gram) or not np.isfinite(gram).all():
         raise ValueError("geometry: no landmarks, or landmarks so large that their kernel values overflow")
-    factor, info = scipy.linalg.lapack.dpotrf(gram, lower=True, clean=True)
-    k = info - 1 if info > 0 else len(landmarks)
+    factor, k = cholesky(gram)
     own = np.diagonal(gram)[:k]
     safe = (np.diagonal(factor)[:k] ** 2 > 1e-10 * own) & in_range(own)
     k = k if safe.all() else int(np.argmin(safe))
@@ -179,7 +178,7 @@ def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Flo
 def _inverse(factor: Floats) -> tuple[Floats, Floats]:
     """T^-1, and upper bounds on the norms of its rows."""
     k = len(factor)
-    inverse = scipy.linalg.solve_triangular(factor, np.eye(k), lower=True)
+    inverse = solve_lower(factor, np.eye(k))
     row_norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
     defect = np.linalg.norm(inverse @ factor - np.eye(k), axis=1)
     defect += k * UNIT * row_norms * np.linalg.norm(factor)
