@@ -19,7 +19,9 @@ def _run(code: str, *options: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["sklearn", "scipy.sparse", "scipy.spatial", "scipy.linalg", "pandas", "joblib", "typer", "rich"])
+@pytest.mark.parametrize(
+    "module", ["sklearn", "scipy.sparse", "scipy.spatial", "scipy.linalg", "pandas", "joblib", "typer", "rich"]
+)
 def test_import_leaves_heavy_modules_alone(module: str) -> None:
     assert _run(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
 
