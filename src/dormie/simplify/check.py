@@ -49,13 +49,20 @@ def inner(kernel: Kernel) -> Kernel:
     return kernel.kernel if isinstance(kernel, Normalized) else kernel
 
 
-def once(attempt: Callable[[Machine], Machine | None]) -> Callable[[Machine], Machine | None]:
-    """The same function, which works only once on a machine: `accepts` tries what `apply` then returns."""
+def tried(
+    attempt: Callable[[Machine], Machine | None],
+) -> tuple[Callable[[Machine], bool], Callable[[Machine], Machine]]:
+    """`accepts` and `apply` of a rewrite that must be worked out to know whether it applies: once, for both."""
     results: WeakKeyDictionary[Machine, Machine | None] = WeakKeyDictionary()
 
-    def remembered(machine: Machine) -> Machine | None:
+    def accepts(machine: Machine) -> bool:
         if machine not in results:
             results[machine] = attempt(machine)
-        return results[machine]
+        return results[machine] is not None
 
-    return remembered
+    def apply(machine: Machine) -> Machine:
+        result = results[machine] if accepts(machine) else None
+        assert result is not None, "apply a rewrite only where it accepts the machine"
+        return result
+
+    return accepts, apply

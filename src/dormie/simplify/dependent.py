@@ -31,17 +31,6 @@ _MOST_VALUES = 1 << 25  # of the matrix of all phi(s_i): 256 MiB
 _MOST_WORK = 5e9  # multiply-adds of its factorisation: some seconds
 
 
-def accepts(machine: Machine) -> bool:
-    return _attempt(machine) is not None
-
-
-def apply(machine: Machine) -> Machine:
-    result = _attempt(machine)
-    assert result is not None  # as accepts() has found
-    return result
-
-
-@check.once
 def _attempt(machine: Machine) -> Machine | None:
     kernel = check.inner(machine.kernel)
     if isinstance(kernel, Linear):
@@ -59,6 +48,9 @@ def _attempt(machine: Machine) -> Machine | None:
         return None
     result = replace(machine, points=machine.points[kept], weights=weights)
     return result if check.preserves(machine, result) else None
+
+
+accepts, apply = check.tried(_attempt)
 
 
 def _variables(kernel: Polynomial, d: int) -> int:

@@ -30,17 +30,6 @@ _LEAST_SHARE = 2.0**-6  # of its even share of the constant that every vector is
 _HARDLY = 2.0**-10  # points would grow to 2^16 times the size they had
 
 
-def accepts(machine: Machine) -> bool:
-    return _attempt(machine) is not None
-
-
-def apply(machine: Machine) -> Machine:
-    result = _attempt(machine)
-    assert result is not None  # as accepts() has found
-    return result
-
-
-@check.once
 def _attempt(machine: Machine) -> Machine | None:
     kernel = check.inner(machine.kernel)
     if not isinstance(kernel, Polynomial) or kernel.degree != 2 or not _pays(machine):
@@ -51,6 +40,9 @@ def _attempt(machine: Machine) -> Machine | None:
         return None
     result = replace(machine, points=points, weights=weights)
     return result if check.preserves(machine, result) else None
+
+
+accepts, apply = check.tried(_attempt)
 
 
 def _reduced(kernel: Polynomial, machine: Machine) -> tuple[Floats, Floats]:
