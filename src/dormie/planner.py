@@ -20,6 +20,7 @@ from dormie.landmarks import Expansion, RadiusGreedy
 from dormie.machine import Floats, Machine
 from dormie.plan import Exact, Guarantee, Plan, Source, Tolerance, Trial
 from dormie.predictor import Predictor
+from dormie.progress import Progress
 from dormie.readers import read
 from dormie.rows import check_rows, is_sparse
 from dormie.rules import Value
@@ -62,9 +63,11 @@ def compile(
     machine = read(model)
     source = Source(_describe(model), machine.n_points, _versions())
     machine, guarantee = _promise(machine, tolerance)
-    machine, rewrites = simplify(machine)
-    checked = None if rows is None else check_rows(rows, machine)
-    stages, trials = _choose(machine, checked, methods, seed)
+    with Progress() as progress:
+        progress.say(f"simplifying {machine.n_points:,} points")
+        machine, rewrites = simplify(machine)
+        checked = None if rows is None else check_rows(rows, machine)
+        stages, trials = _choose(machine, checked, methods, seed, progress)
     return Predictor(Plan(machine, stages, guarantee, source, rewrites, trials))
 
 
@@ -79,14 +82,14 @@ def _promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guaran
 
 
 def _choose(
-    machine: Machine, rows: Any | None, methods: Sequence[str] | None, seed: int
+    machine: Machine, rows: Any | None, methods: Sequence[str] | None, seed: int, progress: Progress
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
     names = _method_names(methods)
     dense = Dense(machine)
     if names == [] or (names is None and not _worth_planning(machine)):
         return (dense,), ()
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
-    contest = _Contest(sample)
+    contest = _Contest(sample, progress)
     if names is None:
         contest.add((dense,))
     for stage in _candidates(machine, names, contest, dense):
@@ -137,6 +140,7 @@ def _geometries(machine: Machine, contest: _Contest, dense: Dense) -> Iterator[G
     greedy = RadiusGreedy(expansion, most, _mapped(machine, contest.sample[:_LANDMARK_ROWS]))
     n, settled = min(_FIRST_LANDMARKS, most), 0.0
     while True:
+        contest.progress.say(f"trying {n:,} landmarks")
         landmarks = machine.points[greedy.extend(n)]
         if not len(landmarks):
             return
@@ -157,8 +161,9 @@ def _mapped(machine: Machine, rows: Any) -> Floats:
 class _Contest:
     """Lists of stages, run on the same rows."""
 
-    def __init__(self, sample: Any) -> None:
+    def __init__(self, sample: Any, progress: Progress) -> None:
         self.sample = sample
+        self.progress = progress
         self.entries: list[tuple[Stage, ...]] = []
 
     def add(self, stages: tuple[Stage, ...]) -> None:
@@ -172,6 +177,7 @@ class _Contest:
 
     def winner(self) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
         """The cheapest entry (the first, unless another is clearly cheaper), and what was measured of all."""
+        self.progress.say(f"timing {len(self.entries)} candidates on {self.sample.shape[0]:,} rows")
         seconds = self._best_of(range(len(self.entries)), _ROUNDS)
         best = min(seconds, key=seconds.__getitem__)
         final = self._best_of({0, best}, _FINAL_ROUNDS)
