@@ -89,11 +89,12 @@ constexpr double work_per_thread = 2e6;
 // A machine whose arrays are kept alive.
 class Kept {
   public:
-    Kept(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, nb::object center,
-         nb::object scale)
-        : points_(points), weights_(weights), bias_(bias), center_(std::move(center)), scale_(std::move(scale)) {
+    Kept(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, Vector center,
+         Vector scale)
+        : points_(points), weights_(weights), bias_(bias), center_(center), scale_(scale) {
         if (weights.shape(0) != points.shape(0) || bias.shape(0) != weights.shape(1))
             throw nb::value_error("points, weights and bias do not fit together");
+        if (center.is_valid() != scale.is_valid()) throw nb::value_error("the input map needs both center and scale");
         machine = {
             {KernelKind(nb::cast<int>(kernel["kind"])), nb::cast<double>(kernel["gamma"]),
              nb::cast<double>(kernel["coef0"]), nb::cast<int>(kernel["degree"]), nb::cast<bool>(kernel["normalized"])},
@@ -113,16 +114,15 @@ class Kept {
     Machine machine;
 
   private:
-    const double *map_data(const nb::object &part) const {
-        if (part.is_none()) return nullptr;
-        auto values = nb::cast<Vector>(part);
-        if (values.shape(0) != points_.shape(1)) throw nb::value_error("the input map does not fit the points");
-        return values.data();
+    // part: center or scale, not valid where Python passed None.
+    const double *map_data(const Vector &part) const {
+        if (!part.is_valid()) return nullptr;
+        if (part.shape(0) != points_.shape(1)) throw nb::value_error("the input map does not fit the points");
+        return part.data();
     }
 
     const Matrix points_, weights_;
-    const Vector bias_;
-    const nb::object center_, scale_;
+    const Vector bias_, center_, scale_;  // the arrays themselves: Python's may have been converted
 };
 
 // Runs work(team) without the GIL, with as many threads as the multiply-adds are worth.
@@ -254,17 +254,11 @@ class BoundGeometry {
         : kept_(std::move(kept)),
           matrices_{points, factor, coordinates, rho, coordinate_norms, weight_norms, misfit},
           vectors_{norms, factor_error, factor_norm},
+          landmarks_(checked_landmarks()),
           geometry_(kept_->machine,
-                    {ptrdiff_t(points.shape(0)), points.data(), factor.data(), coordinates.data(), norms.data(),
-                     rho.data(), coordinate_norms.data(), weight_norms.data(), misfit.data(), factor_error.data(),
-                     factor_norm.data()}) {
-        const size_t k = points.shape(0), c = size_t(kept_->machine.outputs);
-        bool fits = ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
-        for (const Matrix *m : {&coordinates, &rho, &coordinate_norms, &weight_norms, &misfit})
-            fits = fits && m->shape(0) == k && m->shape(1) == c;
-        for (const Vector &v : vectors_) fits = fits && v.shape(0) == k;
-        if (!fits || k == 0) throw nb::value_error("the landmarks' arrays do not fit together");
-    }
+                    {landmarks_, points.data(), factor.data(), coordinates.data(), norms.data(), rho.data(),
+                     coordinate_norms.data(), weight_norms.data(), misfit.data(), factor_error.data(),
+                     factor_norm.data()}) {}
 
     auto decide(const Rows &rows, ptrdiff_t budget, int threads) const {
         int64_t *step;
@@ -289,6 +283,18 @@ class BoundGeometry {
     const Geometry &geometry() const { return geometry_; }
 
   private:
+    // How many there are; before anything reads the arrays, they are known to fit.
+    ptrdiff_t checked_landmarks() const {
+        const Matrix &points = matrices_[0], &factor = matrices_[1];
+        const size_t k = points.shape(0), c = size_t(kept_->machine.outputs);
+        bool fits = ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
+        for (size_t i = 2; i < matrices_.size(); i++)
+            fits = fits && matrices_[i].shape(0) == k && matrices_[i].shape(1) == c;
+        for (const Vector &v : vectors_) fits = fits && v.shape(0) == k;
+        if (!fits || k == 0) throw nb::value_error("the landmarks' arrays do not fit together");
+        return ptrdiff_t(k);
+    }
+
     ptrdiff_t check(ptrdiff_t budget) const {
         if (budget < 1) throw nb::value_error("the budget must be at least 1");
         return std::min(budget, geometry_.landmarks());
@@ -297,6 +303,7 @@ class BoundGeometry {
     const std::shared_ptr<Kept> kept_;
     const std::vector<Matrix> matrices_;
     const std::vector<Vector> vectors_;
+    const ptrdiff_t landmarks_;
     const Geometry geometry_;
 };
 
@@ -367,7 +374,7 @@ NB_MODULE(_native, m) {
     using namespace dormie;
     m.doc() = "Native core of dormie; see reference.py for what each routine computes.";
     nb::class_<Kept>(m, "Machine")
-        .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, nb::object, nb::object>(), "kernel"_a,
+        .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, Vector, Vector>(), "kernel"_a,
              "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none());
     auto dense = nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>()).def("prepare", &BoundDense::prepare);
     bind_rows(dense, "outputs", &BoundDense::outputs);

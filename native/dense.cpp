@@ -58,7 +58,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     };
     const ptrdiff_t blocks = (n + size - 1) / size;
     const ptrdiff_t *numbers = which ? which->data() : nullptr;
-    if (blocks >= team.threads()) {
+    if (n >= team.threads()) {
         team.run(blocks, [&](ptrdiff_t b, int worker) {
             Workspace<T> &space = space_of(worker);
             space.block.fill(rows, numbers, b * size, int(std::min<ptrdiff_t>(size, n - b * size)));

@@ -27,7 +27,9 @@ FastStopping::FastStopping(const Machine &m, bool nonnegative)
             double lowering = 0, raising = 0;
             for (ptrdiff_t i = from; i < to; i++) {
                 const double weight = m.weights[i * c + o];
-                const double self = diagonal(m.kernel, squared_norm(m.points + i * m.features, m.features));
+                const double *s = m.points + i * m.features;
+                const double norm2 = squared_norm(s, m.features);
+                const double self = norm_lost(m.kernel, s, m.features, norm2) ? 1 : diagonal(m.kernel, norm2);
                 const double size = std::abs(weight) * std::sqrt(self) * up;
                 if (weight < 0 || !nonnegative) lowering += size;
                 if (weight > 0 || !nonnegative) raising += size;
@@ -60,8 +62,9 @@ class FastStopping::Block {
 
     void interval(int r, const double *&low, const double *&high) {
         const ptrdiff_t c = f_.machine_.outputs;
-        const double norm = space_.block.row(r).norm;
-        const double root = std::sqrt(diagonal(f_.machine_.kernel, norm * norm)) * (1 + 1e-9);
+        const RowTraits &row = space_.block.row(r);
+        const double self = row.lost ? 1 : diagonal(f_.machine_.kernel, row.norm * row.norm);
+        const double root = std::sqrt(self) * (1 + 1e-9);
         const double *sums = space_.sums.data() + r * sums_width(f_.machine_);
         for (ptrdiff_t o = 0; o < c; o++) {
             const double middle = sums[o] + f_.machine_.bias[o];

@@ -290,7 +290,10 @@ void Geometry::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *
         const int count = int(std::min<ptrdiff_t>(size, rows.n - task * size));
         Block block(*this, budget, count);
         block.fill(rows, task * size, count);
-        while (block.done() < budget && !team.should_stop()) block.advance();
+        while (block.done() < budget) {
+            if (team.should_stop()) return;  // before the first landmark there is no interval to read
+            block.advance();
+        }
         for (int r = 0; r < count; r++) {
             const double *m, *rad;
             block.interval(r, m, rad);

@@ -6,7 +6,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,10 +32,11 @@ class Team {
             }
         };
         std::vector<std::thread> others;
+        others.reserve(size_t(threads_));  // no growth, which might throw, once threads are running
         for (int worker = 1; worker < threads_ && worker < tasks; worker++) {
             try {
                 others.emplace_back(share, worker);
-            } catch (const std::system_error &) {
+            } catch (const std::exception &) {
                 break;  // no thread to be had: those there are do the work
             }
         }

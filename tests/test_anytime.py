@@ -111,7 +111,26 @@ def test_pieces_cover_everything_once_when_there_is_time() -> None:
 def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
     with pytest.raises(ValueError, match="budget"):
         fast.interval(moons[1], budget=-1)
+    for budget in (64.0, "64"):
+        with pytest.raises(TypeError, match="budget must be a whole number of kernel evaluations"):
+            fast.interval(moons[1], budget=budget)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"deadline must be a number of seconds, .* got '20ms'"):
+        fast.predict(moons[1], deadline="20ms")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="deadline is NaN"):
+        fast.predict(moons[1], deadline=float("nan"))
     with pytest.raises(ValueError, match="one row"):
         fast.anytime(moons[1][:2])
     with pytest.raises(ValueError, match="columns"):
         fast.anytime(np.zeros(7))
+
+
+def test_a_value_that_is_not_finite_is_named_by_its_place_among_all_rows(
+    fast: dormie.Predictor, moons: tuple[SVC, Any]
+) -> None:
+    X = moons[1].copy()
+    X[211, 1] = np.nan
+    for budget in (0, 16, None):
+        with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
+            fast.interval(X, budget=budget)
+    with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
+        fast.predict(X, deadline=30.0)

@@ -97,13 +97,23 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
         dormie.compile(svc, methods=["magic"])
     with pytest.raises(TypeError, match=r"\['geometry'\]"):
         dormie.compile(svc, methods="geometry")
+    with pytest.raises(TypeError, match=r"methods must be a list of names, such as \['geometry'\]"):
+        dormie.compile(svc, methods=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="for regressors"):
         dormie.compile(svc, tolerance=0.1)
     with pytest.raises(ValueError, match="columns"):
         dormie.compile(svc, X[:, :1])
+    with pytest.raises(ValueError, match=r"there are no rows .* leave rows out"):
+        dormie.compile(svc, X[:0])
     regressor = SVR().fit(X, X[:, 0])
     with pytest.raises(ValueError, match="positive"):
         dormie.compile(regressor, tolerance=-1.0)
+    with pytest.raises(ValueError, match="finite"):
+        dormie.compile(regressor, tolerance=float("inf"))
+    with pytest.raises(TypeError, match=r"tolerance must be a number, such as 0\.001, got '1e-3'"):
+        dormie.compile(regressor, tolerance="1e-3")  # type: ignore[arg-type]
+    with pytest.raises(dormie.UnreadableModelError, match="compiled already"):
+        dormie.compile(dormie.compile(regressor))
 
 
 def test_a_sigmoid_machine_gets_no_geometric_stage() -> None:

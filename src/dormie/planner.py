@@ -10,11 +10,14 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from dormie import flow
+from dormie.errors import UnreadableModelError
 from dormie.kernels import Custom
 from dormie.landmarks import Expansion, RadiusGreedy
 from dormie.machine import Floats, Machine
@@ -60,6 +63,10 @@ def compile(
     methods    the stages to choose from, by name (default: all); the dense stage always follows
     seed       of the sample
     """
+    if isinstance(model, Predictor):
+        raise UnreadableModelError(
+            "this Predictor is compiled already: use it as it is, or compile the model it came from"
+        )
     machine = read(model)
     source = Source(_describe(model), machine.n_points, _versions())
     machine, guarantee = _promise(machine, tolerance)
@@ -76,8 +83,10 @@ def _promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guaran
         return machine, Exact()
     if not isinstance(machine.rule, Value):
         raise ValueError("tolerance is for regressors; a classifier's answers are exact without it")
-    if not tolerance > 0:
-        raise ValueError(f"tolerance must be positive, got {tolerance}; leave it out for exact values")
+    if not isinstance(tolerance, Real):
+        raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
+    if not 0 < tolerance < np.inf:
+        raise ValueError(f"tolerance must be positive and finite, got {tolerance}; leave it out for exact values")
     return replace(machine, rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
 
 
@@ -100,8 +109,9 @@ def _choose(
 def _method_names(methods: Sequence[str] | None) -> list[str] | None:
     if methods is None:
         return None
-    if isinstance(methods, str):
-        raise TypeError(f"methods must be a list of names, such as [{methods!r}]")
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        example = methods if isinstance(methods, str) else Geometry.name
+        raise TypeError(f"methods must be a list of names, such as [{example!r}]")
     unknown = [name for name in methods if name not in STAGES]
     if unknown:
         raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(STAGES)}")
@@ -204,7 +214,7 @@ def _seconds(stages: Sequence[Stage], rows: Any) -> float:
 
 
 def _describe(model: Any) -> str:
-    text = " ".join((repr(model) if not isinstance(model, str) else f"LIBSVM model {model}").split())
+    text = " ".join((f"LIBSVM model {model}" if isinstance(model, str | PathLike) else repr(model)).split())
     return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 3] + "..."
 
 

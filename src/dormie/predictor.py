@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
+from operator import index
 from typing import Any, overload
 
 import numpy as np
@@ -46,14 +48,19 @@ class Predictor:
     def predict(self, X: Any, deadline: float | None = None) -> npt.NDArray[Any] | Answers:
         """The answer of every row: a class label of the original model, or a regressor's value.
 
-        With a deadline, in seconds: the answers there are when it has passed, and which of them are settled.
+        With a deadline, in seconds from now: the answers there are when it has passed (all guesses if it has passed
+        already), and which of them are settled.
         """
         rule = self.plan.machine.rule
         if deadline is None:
             return rule.labels(flow.run(self.plan.stages, check_rows(X, self.plan.machine)).answers)
-        end = time.perf_counter() + deadline
+        end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, self.plan.machine)
-        answers, settled = anytime.answers_by(end, self.plan.stages, rows)
+        try:
+            answers, settled = anytime.answers_by(end, self.plan.stages, rows)
+        except ValueError:  # a value that is not finite, by its place among the rows then at work: say its place in X
+            anytime.require_finite(rows, self.plan.machine)
+            raise
         return Answers(rule.labels(answers), settled)
 
     def decision_function(self, X: Any) -> Floats:
@@ -66,8 +73,7 @@ class Predictor:
 
         Vectors where there is one output, else rows x outputs; without a budget, the full sum and its rounding.
         """
-        if budget is not None and budget < 0:
-            raise ValueError(f"budget must not be negative, got {budget}")
+        budget = None if budget is None else _evaluations(budget)
         low, high = anytime.interval(self._partial, self._dense, check_rows(X, self.plan.machine), budget)
         return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
@@ -75,7 +81,7 @@ class Predictor:
         """Ever narrower certified intervals for one row, worked out as they are asked for."""
         row = check_rows(x if np.ndim(x) != 1 else np.reshape(x, (1, -1)), self.plan.machine)
         if row.shape[0] != 1:
-            raise ValueError(f"anytime takes one row, got {row.shape[0]}")
+            raise ValueError(f"anytime takes one row, got {row.shape[0]}: pass them one by one")
         return anytime.steps(self._partial, self._dense, row)
 
     def trace(self, X: Any) -> Trace:
@@ -104,3 +110,21 @@ class Predictor:
             f"  stages: {flow.describe(self.plan.stages)}\n"
             f"  promise: {self.plan.guarantee}"
         )
+
+
+def _seconds(deadline: Any) -> float:
+    if not isinstance(deadline, Real):
+        raise TypeError(f"deadline must be a number of seconds, such as 0.02, got {deadline!r}")
+    if np.isnan(seconds := float(deadline)):
+        raise ValueError("deadline is NaN; it must be a number of seconds, such as 0.02")
+    return seconds
+
+
+def _evaluations(budget: Any) -> int:
+    try:
+        whole = index(budget)
+    except TypeError:
+        raise TypeError(f"budget must be a whole number of kernel evaluations, such as 64, got {budget!r}") from None
+    if whole < 0:
+        raise ValueError(f"budget must not be negative, got {whole}")
+    return whole

@@ -18,6 +18,8 @@ def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any
     if rows is None:
         return _crossed_points(machine, size, random)
     count = rows.shape[0]
+    if not count:
+        raise ValueError("there are no rows to choose the stages by: pass some, or leave rows out")
     return rows if count <= size else rows[np.sort(random.choice(count, size, replace=False))]
 
 

@@ -108,7 +108,7 @@ def test_more_members_than_any_plan_has_are_refused(tmp_path: Path) -> None:
 def test_an_archive_without_schema_is_refused(tmp_path: Path) -> None:
     _assert_refused(tmp_path, b"".join(archive.encode({"x.npy": b""})), "first member is not schema.json")
     _assert_refused(tmp_path, b"".join(archive.encode({"x.npy": b"", SCHEMA: b"{}"})), "first member")
-    _assert_refused(tmp_path, _zipped([]), "not a zip archive")
+    _assert_refused(tmp_path, _zipped([]), r"not a zip archive\. .*dormie\.compile")
 
 
 class _Runs:

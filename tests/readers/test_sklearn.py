@@ -506,10 +506,15 @@ def test_a_machine_is_returned_as_it_is() -> None:
     assert read(machine) is machine
 
 
-@pytest.mark.parametrize("thing", [None, 3, {"kernel": "rbf"}, np.zeros(3), SVC])
+@pytest.mark.parametrize("thing", [None, 3, {"kernel": "rbf"}, np.zeros(3)])
 def test_anything_else_is_refused_with_advice(thing: Any) -> None:
     with pytest.raises(UnreadableModelError, match=r"build a Machine\(.*\) by hand"):
         read(thing)
+
+
+def test_a_class_is_refused_with_advice() -> None:
+    with pytest.raises(UnreadableModelError, match=r"SVC is a class: pass a fitted model, such as SVC\(\)\.fit"):
+        read(SVC)
 
 
 def test_reading_other_things_does_not_import_scikit_learn() -> None:

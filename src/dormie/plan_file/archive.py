@@ -51,7 +51,9 @@ def encode(members: Members) -> Iterator[Raw]:
 def decode(data: bytes) -> Members:
     """The members of an archive, as views of its bytes."""
     if not data.startswith(_LOCAL_SIGNATURE):
-        raise PlanFileError("not a plan file: it is not a zip archive")
+        raise PlanFileError(
+            "not a plan file: it is not a zip archive. Predictor.save writes plan files, dormie.compile reads models"
+        )
     view, members, position = memoryview(data), Members(), 0
     while view[position : position + 4] == _LOCAL_SIGNATURE:
         name, payload, position = _member(view, position)

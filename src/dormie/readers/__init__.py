@@ -27,6 +27,10 @@ def read(model: Any) -> Machine:
         from dormie.readers.libsvm import read_libsvm
 
         return read_libsvm(model)
+    if isinstance(model, type):
+        raise UnreadableModelError(
+            f"{model.__name__} is a class: pass a fitted model, such as {model.__name__}().fit(X, y)"
+        )
     if any(ancestor.__module__.split(".")[0] == "sklearn" for ancestor in type(model).__mro__):
         from dormie.readers.sklearn import read_sklearn
 

@@ -14,6 +14,7 @@ from dormie.errors import UnreadableModelError
 from dormie.machine import Floats
 
 _NEEDED = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv", "degree", "gamma", "coef0"}
+_OTHER_FILES = "Plan files are for dormie.load; a model in a pickle or joblib file must be loaded first"
 _SKIPPED = {"probA", "probB", "prob_density_marks"}
 
 
@@ -112,7 +113,8 @@ def read_headers(text: Text) -> Headers:
                 return Headers(text, headers, line)
             known = name.decode("ascii", "replace")
             if known not in _NEEDED | _SKIPPED:
-                raise ValueError(f"{shown(name)} is not a header of a LIBSVM text model")
+                advice = "" if headers else f". {_OTHER_FILES}"
+                raise ValueError(f"{shown(name)} is not a header of a LIBSVM text model{advice}")
             if known in headers:
                 raise ValueError(f"the header {known} appears twice")
             headers[known] = line, fields
