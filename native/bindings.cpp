@@ -158,12 +158,12 @@ class Answers {
         return array;
     }
 
-    int32_t *numbers = nullptr;
+    int64_t *numbers = nullptr;
     double *values = nullptr;
 
   private:
     const ptrdiff_t n_;
-    const nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> numbers_;
+    const nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> numbers_;
     const bool is_value_;
     nb::object values_;
 };

@@ -105,7 +105,7 @@ template <class T> void Dense::interval(const Rows &rows, Team &team, double *mi
 template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
 
-std::vector<ptrdiff_t> Dense::decide(const Rows &rows, Team &team, int32_t *answers, double *values) const {
+std::vector<ptrdiff_t> Dense::decide(const Rows &rows, Team &team, int64_t *answers, double *values) const {
     std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
     auto keep = [&](ptrdiff_t i, const double *g) {
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);

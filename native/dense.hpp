@@ -29,7 +29,7 @@ class Dense {
 
     // The answer of every row. Returns the rows that needed double as well as float. Where the outputs are the answer
     // they are in `values`, rows x outputs; else it may be null.
-    std::vector<ptrdiff_t> decide(const Rows &rows, Team &team, int32_t *answers, double *values) const;
+    std::vector<ptrdiff_t> decide(const Rows &rows, Team &team, int64_t *answers, double *values) const;
 
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
     double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }

@@ -95,10 +95,10 @@ class FastStopping::Block {
 
 FastStopping::~FastStopping() = default;
 
-void FastStopping::decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const {
+void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *terms, double *values) const {
     const ptrdiff_t c = machine_.outputs, share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::clamp<ptrdiff_t>(share, 1, block_rows));
-    std::fill_n(answers, rows.n, unsettled);
+    std::fill_n(answers, rows.n, int64_t(unsettled));
     std::fill_n(terms, rows.n, int64_t(0));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     if (size == 1) blocks[0] = idle_.take();

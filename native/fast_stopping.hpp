@@ -20,7 +20,7 @@ class FastStopping {
     ~FastStopping();
 
     // The answer of each row, or `unsettled`, and the terms it took; `values` as in Dense::decide.
-    void decide(const Rows &rows, Team &team, int32_t *answers, int64_t *terms, double *values) const;
+    void decide(const Rows &rows, Team &team, int64_t *answers, int64_t *terms, double *values) const;
 
     // Low and high of each row and output after the panels that hold the first `budget` terms.
     void interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const;

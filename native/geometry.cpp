@@ -238,7 +238,7 @@ void Geometry::pack_factor() {
     }
 }
 
-void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *answers, int64_t *steps,
+void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps,
                       double *values) const {
     const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
     const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_.features), std::max<ptrdiff_t>(share, 1)));

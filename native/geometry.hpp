@@ -38,7 +38,7 @@ class Geometry {
 
     // The answer of each row after at most `budget` landmarks, or `unsettled`; and how many landmarks it took. `values`
     // as in Dense::decide.
-    void decide(const Rows &rows, ptrdiff_t budget, Team &team, int32_t *answers, int64_t *steps, double *values) const;
+    void decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps, double *values) const;
 
     // Outputs and radii of each row after `budget` landmarks, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t budget, Team &team, double *middle, double *radius) const;

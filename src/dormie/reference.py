@@ -106,7 +106,7 @@ def geometry_walk(machine: Machine, arrays: Arrays, row: Floats) -> Iterator[tup
 def geometry_decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Any, Any, Any]:
     """Answers, whether each is settled, and how many landmarks that took, asked after every 16."""
     n, rule = rows.shape[0], machine.rule
-    answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.int32)
+    answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
     settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
     counts = [*range(16, budget, 16), budget]
     for block, part in _blocks(machine, rows):

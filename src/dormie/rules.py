@@ -62,7 +62,7 @@ class ClassRule(Rule):
         object.__setattr__(self, "classes", classes)
 
     def labels(self, answers: Indices) -> npt.NDArray[Any]:
-        return self.classes.take(answers)
+        return np.asarray(self.classes[answers])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
