@@ -39,6 +39,11 @@ def run(stages: Sequence[Stage], rows: Any) -> Flow:
     return Flow(answers, settled_by, evaluations)
 
 
+def answers(stages: Sequence[Stage], rows: Any) -> npt.NDArray[Any]:
+    """The answers alone: with a single stage nothing flows, and for single rows the difference counts."""
+    return stages[0].decide(rows).answers if len(stages) == 1 else run(stages, rows).answers
+
+
 def describe(stages: Sequence[Stage]) -> str:
     """Stages in a few words, such as `geometry(256) -> dense`."""
     return " -> ".join(str(stage) for stage in stages)

@@ -51,17 +51,17 @@ class Predictor:
         With a deadline, in seconds from now: the answers there are when it has passed (all guesses if it has passed
         already), and which of them are settled.
         """
-        rule = self.plan.machine.rule
+        machine = self.plan.machine
         if deadline is None:
-            return rule.labels(flow.run(self.plan.stages, check_rows(X, self.plan.machine)).answers)
+            return machine.rule.labels(flow.answers(self.plan.stages, check_rows(X, machine)))
         end = time.perf_counter() + _seconds(deadline)
-        rows = check_rows(X, self.plan.machine)
+        rows = check_rows(X, machine)
         try:
             answers, settled = anytime.answers_by(end, self.plan.stages, rows)
         except ValueError:  # a value that is not finite, by its place among the rows then at work: say its place in X
-            anytime.require_finite(rows, self.plan.machine)
+            anytime.require_finite(rows, machine)
             raise
-        return Answers(rule.labels(answers), settled)
+        return Answers(machine.rule.labels(answers), settled)
 
     def decision_function(self, X: Any) -> Floats:
         """The full outputs of every row in float64, in the original model's shape."""
