@@ -120,6 +120,41 @@ struct PointSizes {
     }
 };
 
+// The weights of one panel of a machine's points, packed in the given order.
+template <class T> class PanelWeights {
+  public:
+    PanelWeights(const Machine &m, const std::vector<ptrdiff_t> &order, ptrdiff_t panel) {
+        const ptrdiff_t from = panel * panel_width<T>, width = panel_width<T>;
+        const ptrdiff_t to = from + width < m.points_count ? from + width : m.points_count;
+        for (ptrdiff_t o = 0; o < m.outputs; o++)
+            for (ptrdiff_t i = from; i < to; i++)
+                if (m.weights[order[i] * m.outputs + o] != 0) {
+                    slots.push_back(int32_t(o));
+                    break;
+                }
+        slots.push_back(int32_t(2 * m.outputs));
+        weights = Aligned<T>(slots.size() * width);
+        for (size_t a = 0; a + 1 < slots.size(); a++)
+            for (ptrdiff_t i = from; i < to; i++)
+                weights[a * width + (i - from)] = T(m.weights[order[i] * m.outputs + slots[a]]);
+        for (ptrdiff_t i = from; i < to; i++) {
+            double size = 0;
+            for (ptrdiff_t o = 0; o < m.outputs; o++) size = std::fmax(size, std::abs(m.weights[order[i] * m.outputs + o]));
+            T &rounded_up = largest()[i - from];
+            rounded_up = T(size * (1 + 1e-6) + 1e-37);
+            total += double(rounded_up);
+        }
+    }
+
+    T *largest() const { return weights.get() + (slots.size() - 1) * panel_width<T>; }
+
+    // Outputs with a weight other than 0 in this panel, and last the place of the sum of error sizes (panel.hpp).
+    std::vector<int32_t> slots;
+    // A row of panel_width for each slot; the last is, for each point, the largest |weight|, rounded up.
+    Aligned<T> weights;
+    double total = 0;  // of the largest weights
+};
+
 template <class T> class Packed {
   public:
     explicit Packed(const Machine &m, bool keep_order = false)
@@ -131,7 +166,7 @@ template <class T> class Packed {
           lane_offset(size_t(panels * panel_width<T>)) {
         panel_sizes.resize(panels);
         for (ptrdiff_t i = 0; i < m.points_count; i++) pack_point(m, i);
-        for (ptrdiff_t p = 0; p < panels; p++) pack_weights(m, p);
+        for (ptrdiff_t p = 0; p < panels; p++) panel_weights.emplace_back(m, order, p);
     }
 
     const T *tile(ptrdiff_t t) const { return points.get() + t * tile_stride; }
@@ -142,20 +177,10 @@ template <class T> class Packed {
         return left < panel_tiles ? int(left) : panel_tiles;
     }
 
-    struct PanelWeights {
-        // Outputs with a weight other than 0 in this panel, and last the place of the sum of error sizes (panel.hpp).
-        std::vector<int32_t> slots;
-        // A row of panel_width for each slot; the last is, for each point, the largest |weight|, rounded up.
-        Aligned<T> weights;
-        double total = 0;  // of the largest weights
-
-        T *largest() const { return weights.get() + (slots.size() - 1) * panel_width<T>; }
-    };
-
     const std::vector<ptrdiff_t> order;  // which point of the machine is at each place
     const ptrdiff_t tiles, panels, tile_stride;
     Aligned<T> points, lane_offset;
-    std::vector<PanelWeights> panel_weights;
+    std::vector<PanelWeights<T>> panel_weights;
     std::vector<PointSizes> panel_sizes;  // the largest of each panel
     PointSizes sizes;                     // the largest of all
 
@@ -186,32 +211,6 @@ template <class T> class Packed {
         const PointSizes mine{norm, std::abs(terms.offset)};
         sizes.widen(mine);
         panel_sizes[i / panel_width<T>].widen(mine);
-    }
-
-    void pack_weights(const Machine &m, ptrdiff_t panel) {
-        const ptrdiff_t from = panel * panel_width<T>, width = panel_width<T>;
-        const ptrdiff_t to = from + width < m.points_count ? from + width : m.points_count;
-        PanelWeights packed;
-        for (ptrdiff_t o = 0; o < m.outputs; o++)
-            for (ptrdiff_t i = from; i < to; i++)
-                if (m.weights[order[i] * m.outputs + o] != 0) {
-                    packed.slots.push_back(int32_t(o));
-                    break;
-                }
-        packed.slots.push_back(int32_t(2 * m.outputs));
-        packed.weights = Aligned<T>(packed.slots.size() * width);
-        for (size_t a = 0; a + 1 < packed.slots.size(); a++)
-            for (ptrdiff_t i = from; i < to; i++)
-                packed.weights[a * width + (i - from)] = T(m.weights[order[i] * m.outputs + packed.slots[a]]);
-        for (ptrdiff_t i = from; i < to; i++) {
-            double largest = 0;
-            for (ptrdiff_t o = 0; o < m.outputs; o++)
-                largest = std::fmax(largest, std::abs(m.weights[order[i] * m.outputs + o]));
-            T &rounded_up = packed.largest()[i - from];
-            rounded_up = T(largest * (1 + 1e-6) + 1e-37);
-            packed.total += double(rounded_up);
-        }
-        panel_weights.push_back(std::move(packed));
     }
 };
 

@@ -25,28 +25,31 @@ template <class T> struct Workspace {
     std::vector<double> sums;
 };
 
+// Whether the errors of kernel values have sizes of their own: else they are the values (rbf), or 1.
+inline bool own_error_sizes(const Machine &m) { return m.kernel.kind == KernelKind::polynomial; }
+
+// Turns one row's dot products with some lanes of a panel into kernel values, and writes what the error of each is
+// proportional to, unless `errors` is null. slack: see Rounding.
+template <class T>
+void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane_offset, int lanes, T *values, T *errors) {
+    ops<T>().kernel_values(m.kernel.kind, m.kernel.degree, {T(row.scale), T(row.offset), slack}, lane_offset, values,
+                           errors, lanes);
+}
+
 // Adds one panel's terms of one row: outputs to sums[0..outputs), and with `radii` what rounding may have done to each
 // to the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
 // that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
-// machine) are not charged for it.
+// machine) are not charged for it. errors: null unless they have sizes of their own.
 template <class T, bool radii>
-void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowTraits &row, T *values, T *errors,
-             double *sums) {
+void weigh_row(const Machine &m, const Rounding<T> &rounding, const PanelWeights<T> &weights, int lanes, const T *values,
+               const T *errors, double *sums) {
     const auto &op = ops<T>();
-    const KernelKind kind = m.kernel.kind;
-    const int lanes = packed.tiles_of(panel) * tile_width<T>;
-    const ptrdiff_t from = panel * panel_width<T>;
-    const auto &weights = packed.panel_weights[panel];
-    const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
-    const bool own_sizes = radii && kind == KernelKind::polynomial;
-    op.kernel_values(kind, m.kernel.degree, {T(row.scale), T(row.offset), own_sizes ? rounding.slack() : T(0)},
-                     packed.lane_offset.get() + from, values, own_sizes ? errors : nullptr, lanes);
-    const bool sizes_are_values = radii && kind == KernelKind::rbf;
+    const bool sizes_are_values = radii && m.kernel.kind == KernelKind::rbf;
     const int outputs = int(weights.slots.size()) - 1;
     double &error_sum = sums[2 * m.outputs];
-    error_sum = own_sizes || sizes_are_values ? 0 : weights.total;
+    error_sum = errors || sizes_are_values ? 0 : weights.total;
     op.weigh(values, weights.weights.get(), lanes, weights.slots.data(), outputs + sizes_are_values, sums);
-    if (own_sizes) op.weigh(errors, weights.largest(), lanes, weights.slots.data() + outputs, 1, sums);
+    if (errors) op.weigh(errors, weights.largest(), lanes, weights.slots.data() + outputs, 1, sums);
     if (!radii) return;
     const double error = rounding.sum_error(error_sum, weights.total, lanes);
     for (int a = 0; a < outputs; a++) sums[m.outputs + weights.slots[a]] += error;
@@ -54,10 +57,17 @@ void add_row(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const R
 
 template <class T, bool radii>
 void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
+    const int lanes = packed.tiles_of(panel) * tile_width<T>;
+    const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
+    T *errors = radii && own_error_sizes(m) ? space.errors.get() : nullptr;
     space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
-    for (int r = 0; r < space.block.count(); r++)
-        add_row<T, radii>(m, packed, panel, space.block.row(r), space.values.get() + ptrdiff_t(r) * panel_stride<T>,
-                space.errors.get(), sums + r * sums_width(m));
+    for (int r = 0; r < space.block.count(); r++) {
+        const RowTraits &row = space.block.row(r);
+        const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
+        T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
+        evaluate_row<T>(m, row, errors ? rounding.slack() : T(0), lane_offset, lanes, values, errors);
+        weigh_row<T, radii>(m, rounding, packed.panel_weights[panel], lanes, values, errors, sums + r * sums_width(m));
+    }
 }
 
 }  // namespace dormie

@@ -25,10 +25,13 @@ template <class T> class Rounding {
         const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
         const double scale = std::abs(row.scale);
         const double size = scale * (x * s + sizes.offset) + std::abs(row.offset);
-        slack_ = scale * (gamma(chain) * x * s + d * least_normal) + (row.scale == 1 ? 4 : 8) * unit * size;
+        const double of_products = gamma(chain);
         // Norms, scales and offsets are worked out in double before they are rounded, from mapped rows rounded twice.
-        slack_ += (std::min(d, chunk + d / chunk) + 12) * 0x1p-53 * size;
+        const double of_size = (row.scale == 1 ? 4 : 8) * unit + (std::min(d, chunk + d / chunk) + 12) * 0x1p-53;
+        slack_ = scale * (of_products * x * s + d * least_normal) + of_size * size;
         set_term_errors(size + slack_);
+        if (m.kernel.kind == KernelKind::rbf)
+            set_near_errors(of_products + 2 * of_size, std::abs(row.offset), tiny * (x + s) + d * least_normal);
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
         usable_ = !row.far && !row.lost && chain * unit < 0.25 && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&
                   sizes.offset < 1e37 && (scale == 0 || (scale > 1e-37 && scale < 1e37));
@@ -39,7 +42,7 @@ template <class T> class Rounding {
 
     // Bound on the error of any one kernel value.
     double value_error() const {
-        double error = per_term_;
+        double error = std::min(per_term_, near_ + spread_);
         if (m_.kernel.kind == KernelKind::polynomial) error *= std::pow(largest_, m_.kernel.degree - 1);
         return usable_ ? 1.001 * error + least_normal : infinity;
     }
@@ -50,8 +53,9 @@ template <class T> class Rounding {
         if (!usable_ || !((1 + weight) * (1 + top_) < 1e37)) return infinity;
         error_sum += weight * lost_size;
         const double underflow = 2 * least_normal * (weight + count * (1 + top_));
-        const double relative = per_term_ + (gamma(ops<T>().weigh_roundings) + panel_error) * largest_;
-        return 1.001 * (error_sum * relative + underflow);
+        const double of_terms = std::min(error_sum * per_term_, error_sum * near_ + weight * spread_);
+        const double of_sums = (gamma(ops<T>().weigh_roundings) + panel_error) * largest_;
+        return 1.001 * (of_terms + error_sum * of_sums + underflow);
     }
 
     static double bias_error(double bias) { return panel_error * std::abs(bias); }
@@ -84,6 +88,17 @@ template <class T> class Rounding {
         }
     }
 
+    // For rbf a second bound, one that a single far-out point in the panel does not spoil: such a point has an exponent
+    // that is far off, but next to no value, except for rows beside it. With p = |row offset|, o a point's |offset| and
+    // z = -v, v is off by at most share (p + o) + rest, o <= 2p + 2z because sqrt(o) <= sqrt(p) + sqrt(z), and z 2^-z is
+    // nowhere more than 0.531. So a value K is off by at most near_ K + spread_.
+    void set_near_errors(double share, double p, double rest) {
+        const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
+        if (!(exponent < 0.5)) return;
+        near_ = (1 + exponent) * (ln2 * (3 * share * p + rest) * 1.000001 + 2 * exp2_error_units * unit);
+        spread_ = (1 + exponent) * (1 + 2 * exponent) * ln2 * share * 2 * 0.531;
+    }
+
     static constexpr double ln2 = 0.6931471805599455;  // rounded up
     static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
@@ -92,6 +107,7 @@ template <class T> class Rounding {
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     const Machine &m_;
     double slack_, per_term_ = 0, largest_ = 1;
+    double near_ = infinity, spread_ = 0;
     double top_;   // bound on any kernel value
     bool usable_;  // nothing overflows, and the 1.001 covers the rounding of error sizes
 };

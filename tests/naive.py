@@ -132,3 +132,30 @@ def confidences(outputs: Sequence[float], classes: int) -> list[float]:
 def argmax(outputs: Sequence[float], last_of_equal: bool) -> int:
     places = [k for k, output in enumerate(outputs) if output == max(outputs)]
     return places[-1 if last_of_equal else 0]
+
+
+def reduced_set_interval(machine: Machine, points: Any, gamma: Any, row: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Burges & Scholkopf: sum_k gamma_k K(x, z_k) + b of every output, and |w - w'| sqrt(K(x,x)), in real numbers."""
+    with mpmath.workdps(_DIGITS):
+        x = mapped(machine, row, mpmath.mpf)
+        root = mpmath.sqrt(kernel_value(machine.kernel, x, x, mpmath.mpf))
+        middles = [mpmath.mpf(bias) for bias in machine.bias.tolist()]
+        for point, weights in zip(np.asarray(points).tolist(), np.asarray(gamma).tolist(), strict=True):
+            value = kernel_value(machine.kernel, x, [mpmath.mpf(z) for z in point], mpmath.mpf)
+            middles = [middle + mpmath.mpf(g) * value for middle, g in zip(middles, weights, strict=True)]
+        return [(m, rho * root) for m, rho in zip(middles, reduced_set_rho(machine, points, gamma), strict=True)]
+
+
+def reduced_set_rho(machine: Machine, points: Any, gamma: Any) -> list[Any]:
+    """|w - w'| of every output, a real number."""
+    with mpmath.workdps(_DIGITS):
+        vectors = [[mpmath.mpf(v) for v in point] for point in np.vstack([points, machine.points]).tolist()]
+        gram = [[kernel_value(machine.kernel, u, v, mpmath.mpf) for v in vectors] for u in vectors]
+        differences = np.vstack([gamma, -machine.weights]).T.tolist()
+        return [_length(gram, [mpmath.mpf(a) for a in difference]) for difference in differences]
+
+
+def _length(gram: list[list[Any]], weights: list[Any]) -> Any:
+    """|sum_i a_i phi(u_i)|"""
+    total = sum(a * b * gram[i][j] for i, a in enumerate(weights) for j, b in enumerate(weights))
+    return mpmath.sqrt(max(total, 0))

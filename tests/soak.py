@@ -2,8 +2,9 @@
 one likes. `make soak` runs ten million row checks.
 
 A disagreement is a settled answer other than the float64 dense answer, while the float64 outputs are further from the
-border than their own rounding reaches (`Dense.interval`). Rows nearer than that are counted apart. Every machine and
-its rows come from one seed, which is printed with a disagreement: `python -m tests.soak 1 SEED` shows it again.
+border than their own rounding reaches (`Dense.interval`), or an interval of a reduced set that does not reach them.
+Rows nearer to the border than that are counted apart. Every machine and its rows come from one seed, which is printed
+with a disagreement: `python -m tests.soak 1 SEED` shows it again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.landmarks import sgma, w_greedy
 from dormie.machine import Affine, Floats, Machine
 from dormie.rules import Rule, Value
-from dormie.stages import Dense, FastStopping, Geometry, Stage
+from dormie.stages import Dense, FastStopping, Geometry, ReducedSet, Stage
 
 from .strategies import POINTS, WEIGHTS, Generator, rule_for, sparse_weights
 
@@ -76,6 +77,8 @@ def check_seed(seed: int, tally: Tally) -> None:
         clear = machine.rule.settled(outputs - radius, outputs + radius)
         for stage in _stages(rng, machine, dense):
             _check(stage, rows, expected, radius, clear, tally, seed)
+            if isinstance(stage, ReducedSet):
+                _check_intervals(stage, rows, outputs, radius, seed)
     tally.machines += 1
     tally.on_the_border += int((~clear).sum())
 
@@ -96,6 +99,20 @@ def _check(stage: Stage, rows: Any, expected: Any, radius: Floats, clear: Any, t
     wrong = np.flatnonzero(different & settled & clear)
     if len(wrong):
         raise Disagreement(_report(stage, rows, found.answers, expected, radius, int(wrong[0]), seed))
+
+
+def _check_intervals(stage: ReducedSet, rows: Any, outputs: Floats, radius: Floats, seed: int) -> None:
+    """Every level's intervals reach the float64 outputs, which are themselves within a radius of the real ones."""
+    for level, size in enumerate(stage.sizes):
+        middle, reach = stage.interval(rows, level)
+        outside = np.abs(middle - outputs) > reach + 1.0001 * radius
+        if outside.any():
+            row, output = np.argwhere(outside)[0]
+            raise Disagreement(
+                f"seed {seed}, stage {stage}, row {row}, output {output}, {size} vectors: {middle[row, output]} within "
+                f"{reach[row, output]}, float64 says {outputs[row, output]} within {radius[row, output]}\n"
+                f"  {stage.machine!r}\n  again: python -m tests.soak 1 {seed}"
+            )
 
 
 def _report(stage: Stage, rows: Any, answers: Any, expected: Any, radius: Floats, row: int, seed: int) -> str:
@@ -151,7 +168,18 @@ def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[Stage]:
         stages.append(FastStopping(machine))
         with contextlib.suppress(ValueError):  # numbers that leave nothing to certify are refused
             stages.append(Geometry.build(machine, _landmarks(rng, machine)))
+        with contextlib.suppress(ValueError):
+            stages.append(_reduced_set(rng, machine))
     return stages
+
+
+def _reduced_set(rng: Generator, machine: Machine) -> ReducedSet:
+    """Vectors as landmarks are drawn, with the best weights; or, now and then, all points with all weights."""
+    if rng.random() < 0.2:
+        return ReducedSet.build(machine, machine.points, [machine.weights])
+    vectors = _landmarks(rng, machine)
+    sizes = {*rng.integers(1, len(vectors) + 1, size=2).tolist(), len(vectors)} if len(vectors) else set()
+    return ReducedSet.project(machine, vectors, sorted(sizes))
 
 
 def _landmarks(rng: Generator, machine: Machine) -> Floats:

@@ -19,6 +19,7 @@ _STAGES = {
     "dense": "the full sum, in float32 with a bound on its rounding, then in float64 where that leaves a doubt",
     "fast_stopping": "the largest terms first, until what is left cannot change the answer (Muller 2004)",
     "geometry": "a few landmark vectors, until what they leave open cannot change the answer (DeCoste 2002)",
+    "reduced_set": "few vectors in place of all, more where few leave a doubt (Burges & Schölkopf 1997)",
 }
 
 

@@ -8,25 +8,19 @@ over sample rows. None ever forms the whole kernel matrix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dormie.known import Known
 from dormie.machine import Floats, Machine
-from dormie.rounding import UNIT, in_range, kernel_value_error, tile_value_error
-from dormie.rules import Value
-from dormie.stages.dense import Dense
+from dormie.rounding import UNIT, in_range
 
 # A point is no landmark once less than this share of its squared norm lies outside the span of those before it: what
 # is gained is lost again to the rounding of the triangular solve.
 LEAST_RESIDUAL = 1e-8
-
-
-def correlations(machine: Machine, weights: Floats) -> Floats:
-    """<phi(s), sum_i beta_i phi(s_i)> for every point s and every column of weights, in float64."""
-    bare = replace(machine, weights=weights, bias=np.zeros(weights.shape[1]), rule=Value(flat=False), input_map=None)
-    return Dense(bare).outputs(bare.points)
 
 
 @dataclass(frozen=True)
@@ -40,18 +34,12 @@ class Expansion:
 
     @classmethod
     def of(cls, machine: Machine) -> Expansion:
-        weights, sizes = machine.weights, np.abs(machine.weights)
-        both = correlations(machine, np.hstack([weights, sizes]))
-        corr, corr_sizes = both[:, : machine.n_outputs], both[:, machine.n_outputs :]
-        size = np.einsum("ic,ic->c", sizes, corr_sizes)
+        weights, known = machine.weights, Known.by(machine, machine.points)
+        size, error = (np.einsum("ic,ic->c", np.abs(weights), part) for part in (known.sizes, known.errors))
         if not (in_range(size) | ~weights.any(axis=0)).all():
             raise ValueError("landmarks: the weights of an output, or its points, are far too small or too large")
-        bounds = [
-            bound(machine.kernel, machine.points, machine.points) for bound in (tile_value_error, kernel_value_error)
-        ]
-        roundings = 128 + 2 * machine.n_points  # a sum for every point, in panels or as NumPy does it, and one of those
-        error = max(bounds) * sizes.sum(axis=0) ** 2 + 1.01 * roundings * UNIT * size
-        return cls(machine, corr, np.einsum("ic,ic->c", weights, corr), error)
+        squared_norm = np.array([math.fsum(column) for column in (weights * known.values).T])
+        return cls(machine, known.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
 
 
 @dataclass

@@ -42,6 +42,9 @@ SPAN = (
     "factor_norm",
 )
 
+# The arrays of the reduced_set stage, in the order of Vectors (reduced_set.hpp).
+VECTORS = ("points", "sizes", "weights", "rho")
+
 
 def dense(machine: Machine) -> Any:
     """The native dense evaluation of a machine, or None."""
@@ -59,6 +62,12 @@ def geometry(machine: Machine, arrays: Mapping[str, Any]) -> Any:
     """The native anytime intervals of a machine over landmarks, or None; arrays as `stages.geometry` makes them."""
     kept = _machine(machine)
     return None if kept is None else _native.Geometry(kept, *(np.ascontiguousarray(arrays[n]) for n in SPAN))
+
+
+def reduced_set(machine: Machine, arrays: Mapping[str, Any]) -> Any:
+    """The native intervals of a machine from a reduced set, or None; arrays as `stages.reduced_set` makes them."""
+    kept = _machine(machine)
+    return None if kept is None else _native.ReducedSet(kept, *(np.ascontiguousarray(arrays[n]) for n in VECTORS))
 
 
 def walk(geometry: Any, row: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from dormie.rounding import UNIT, kernel_value_error
 from dormie.rules import Value
 from dormie.triangular import solve_lower
 
-Arrays = Mapping[str, Floats]
+Arrays = Mapping[str, Any]
 
 _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 LOST_SQUARE = 1e-290  # more than sums of squares lose below the normal range
+LOST_LENGTH = 1e-150  # more than norms lose by that
 
 
 def _blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
@@ -145,6 +147,51 @@ def _geometry_steps(
         radius = (np.outer(np.sqrt(np.maximum(far2, 0)), arrays["rho"][k]) + rounding) * (1 + 1e-12)
         radius[~usable] = np.inf
         yield row @ arrays["coordinates"][:done] + machine.bias, radius
+
+
+def reduced_set_interval(machine: Machine, arrays: Arrays, rows: Any, level: int) -> tuple[Floats, Floats]:
+    """Middle and radius of every output of every row at a level: see `stages.reduced_set`."""
+    reduced, rho = _reduced_machines(machine, arrays)[level]
+    middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))
+    for block, part in _blocks(reduced, rows):
+        middle[block], radius[block] = _reduced_interval(reduced, rho, part)
+    return middle, radius
+
+
+def reduced_set_decide(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Any, Any, Any]:
+    """Answers, whether each is settled, and the vectors that took."""
+    n, rule = rows.shape[0], machine.rule
+    answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
+    settled, evaluations = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+    levels = _reduced_machines(machine, arrays)
+    for block, part in _blocks(levels[-1][0], rows):
+        for reduced, rho in levels:
+            waiting = np.arange(n)[block][~settled[block]]
+            middle, radius = _reduced_interval(reduced, rho, part[~settled[block]])
+            with np.errstate(over="ignore"):
+                now = rule.settled(middle - radius, middle + radius)
+            copied = slice(None) if isinstance(rule, Value) else now
+            answers[waiting[copied]] = rule.answer(middle)[copied]
+            evaluations[waiting], settled[waiting] = reduced.n_points, now
+    return answers, settled, evaluations
+
+
+def _reduced_machines(machine: Machine, arrays: Arrays) -> list[tuple[Machine, Floats]]:
+    """The machine of each level, and its rho."""
+    sizes = arrays["sizes"].tolist()
+    weights = np.split(arrays["weights"], np.cumsum(sizes)[:-1])
+    points = [arrays["points"][:size] for size in sizes]
+    machines = [replace(machine, points=z, weights=gamma) for z, gamma in zip(points, weights, strict=True)]
+    return list(zip(machines, arrays["rho"], strict=True))
+
+
+def _reduced_interval(reduced: Machine, rho: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle, rounding = _head(reduced, rows, reduced.n_points)
+        root = np.sqrt(reduced.kernel.diagonal(rows)) * (1 + 1e-9) + LOST_LENGTH
+        radius = rounding + np.outer(root, rho)
+    usable = np.isfinite(middle) & np.isfinite(radius)  # of the others nothing is known
+    return np.where(usable, middle, 0.0), np.where(usable, radius, np.inf)
 
 
 def _row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:

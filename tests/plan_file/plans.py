@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dormie.kernels import RBF, Kernel
 from dormie.machine import Affine, Machine
 from dormie.plan import Exact, Plan, Source
-from dormie.plan_file import archive
+from dormie.plan_file import archive, npy
 from dormie.plan_file.describe import describe
 from dormie.plan_file.document import Document
 from dormie.plan_file.parse import unparse
@@ -110,6 +110,24 @@ def crafted(change: Callable[[Document], object]) -> bytes:
         if isinstance(entry, dict) and name in document.arrays and "sha256" in entry:
             entry["sha256"] = hashlib.sha256(document.arrays[name]).hexdigest()
     return b"".join(archive.encode(unparse(document)))
+
+
+def with_stage_arrays(plan: Plan, arrays: dict[str, Any], numbers: dict[str, Any] | None = None) -> bytes:
+    """A plan file with other arrays or numbers in its first stage, and everything around them made good again."""
+    document = describe(plan)
+    described, entries = document.schema["stages"][0], document.schema["arrays"]
+    described["numbers"] |= numbers or {}
+    for reference in described["arrays"].values():
+        del document.arrays[reference], entries[reference]
+    described["arrays"] = {name: f"stages/0/{name}.npy" for name in arrays}
+    for name, array in arrays.items():
+        dtype, raw = npy.pack(array)
+        document.arrays[f"stages/0/{name}.npy"] = raw
+        sha = hashlib.sha256(raw).hexdigest()
+        shape = list(array.shape)
+        entries[f"stages/0/{name}.npy"] = {"dtype": dtype, "shape": shape, "bytes": len(raw), "sha256": sha}
+    whole = Document(document.schema, dict(sorted(document.arrays.items())))
+    return b"".join(archive.encode(unparse(whole)))
 
 
 def written(folder: Path, data: bytes) -> Path:

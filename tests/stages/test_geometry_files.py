@@ -6,7 +6,6 @@ reads outside an array or settles rows from numbers that mean nothing.
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -21,15 +20,11 @@ from dormie.kernels import RBF, Sigmoid
 from dormie.landmarks import w_greedy
 from dormie.machine import Floats
 from dormie.plan import Exact, Plan, Source
-from dormie.plan_file import archive, npy
 from dormie.plan_file import load as load_plan
-from dormie.plan_file.describe import describe
-from dormie.plan_file.document import Document
-from dormie.plan_file.parse import unparse
 from dormie.predictor import Predictor
 from dormie.stages import Dense, Geometry
 
-from ..plan_file.plans import assert_same_plan, written
+from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand, machine
 
 K = 20
@@ -114,22 +109,7 @@ CHANGES: dict[str, Change] = {
 
 
 def _crafted(plan: Plan, change: Change, numbers: dict[str, Any] | None = None) -> bytes:
-    """A plan file with other arrays or numbers in its first stage, and everything around them made good again."""
-    document = describe(plan)
-    described, entries = document.schema["stages"][0], document.schema["arrays"]
-    described["numbers"] |= numbers or {}
-    for reference in described["arrays"].values():
-        del document.arrays[reference], entries[reference]
-    changed = change(plan.stages[0].state()[1])
-    described["arrays"] = {name: f"stages/0/{name}.npy" for name in changed}
-    for name, array in changed.items():
-        dtype, raw = npy.pack(array)
-        document.arrays[f"stages/0/{name}.npy"] = raw
-        sha = hashlib.sha256(raw).hexdigest()
-        shape = list(array.shape)
-        entries[f"stages/0/{name}.npy"] = {"dtype": dtype, "shape": shape, "bytes": len(raw), "sha256": sha}
-    whole = Document(document.schema, dict(sorted(document.arrays.items())))
-    return b"".join(archive.encode(unparse(whole)))
+    return with_stage_arrays(plan, change(plan.stages[0].state()[1]), numbers)
 
 
 def test_a_file_left_alone_is_accepted(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
-from dormie.landmarks import LEAST_RESIDUAL, correlations, radius_greedy, sgma, w_greedy
+from dormie.landmarks import LEAST_RESIDUAL, radius_greedy, sgma, w_greedy
 from dormie.machine import Machine
 from dormie.rules import Argmax
 from dormie.stages import Geometry
@@ -114,10 +114,3 @@ def test_an_output_without_weights_has_no_say_in_the_order() -> None:
         made, weights=np.hstack([made.weights, np.zeros((40, 1))]), bias=np.zeros(2), rule=Argmax(np.arange(2))
     )
     assert w_greedy(both, 15).tolist() == w_greedy(made, 15).tolist()
-
-
-@every_kernel
-def test_correlations_are_sums_over_the_points_whatever_the_input_map_and_rule(kernel: Kernel) -> None:
-    made, _ = machine(kernel, 50, 4, 3)
-    expected = kernel.matrix(made.points, made.points) @ made.weights
-    np.testing.assert_allclose(correlations(made, made.weights), expected, atol=1e-11 * np.abs(expected).max())

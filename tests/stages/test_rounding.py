@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,17 +11,20 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dormie import native
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.known import Known
+from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, kernel_value_error, tile_value_error
 from dormie.rules import Value
 from dormie.stages import Dense
 
-from .. import naive
-from ..strategies import POINTS, machine
+from .. import checks, naive
+from ..strategies import POINTS, WEIGHTS, by_hand, machine
 
 
 def _largest_error(kernel: Kernel, a: Floats, b: Floats, values: Floats) -> Any:
@@ -143,3 +147,70 @@ def test_the_error_of_any_triangle_is_found_almost_exactly(seed: int, scale: flo
     found, exact = exact_gram_error(factor, gram), _real_gram_error(factor, gram)
     largest = max(abs(Fraction(found[i, j]) - exact[i][j]) for i in range(6) for j in range(6))
     assert largest <= 1e-4 * UNIT * float(np.abs(gram).max())
+
+
+@st.composite
+def _sums(draw: st.DrawFn) -> tuple[Machine, Floats]:
+    """A machine, and points that may or may not be its own."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    features, outputs = draw(st.sampled_from([1, 2, 5, 70])), draw(st.sampled_from([1, 3]))
+    styles = ["ordinary", "whole", "far off", "near duplicates", "mixed sizes", "zero"]
+    points, others = (POINTS[draw(st.sampled_from(styles))](rng, (5, features)) for _ in range(2))
+    weights = WEIGHTS[draw(st.sampled_from(["ordinary", "alternating", "mixed sizes", "many zeros"]))](
+        rng, (5, outputs)
+    )
+    made = Machine(draw(_inner_products()), points, weights, np.zeros(outputs), Value(flat=False))
+    return made, np.vstack([others, points[:2], points[:2] * (1 + 1e-9)])
+
+
+@pytest.mark.parametrize("path", ["native", "numpy"])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=_sums())
+def test_what_points_know_of_w_is_within_its_bounds(
+    path: str, case: tuple[Machine, Floats], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, points = case
+    if path == "numpy":
+        monkeypatch.setattr(native, "dense", lambda _: None)
+    known, expansion = Known.by(made, points), _expansion(made)
+    exact = naive.exact_outputs(made, points)
+    finite = np.isfinite(known.values) & np.isfinite(known.errors)
+    held = naive.contained(np.where(finite, known.values, 0.0), np.where(finite, known.errors, np.inf), exact)
+    assert held.all(), (np.argwhere(~held), known.values[~held], known.errors[~held])
+    if expansion is not None and np.isfinite(expansion.squared_norm_error).all():
+        own = naive.exact_outputs(made, made.points)
+        with mpmath.workdps(120):
+            for o, (found, error) in enumerate(zip(expansion.squared_norm, expansion.squared_norm_error, strict=True)):
+                real = sum(
+                    mpmath.mpf(beta) * row[o] for beta, row in zip(made.weights[:, o].tolist(), own, strict=True)
+                )
+                assert abs(real - mpmath.mpf(float(found))) <= mpmath.mpf(float(error))
+
+
+def _expansion(made: Machine) -> Expansion | None:
+    try:
+        return Expansion.of(made)
+    except ValueError:  # too small or too large to say anything
+        return None
+
+
+def test_one_far_out_point_does_not_spoil_what_is_known_of_the_others() -> None:
+    rng = np.random.default_rng(0)
+    made, _ = machine(RBF(0.2), 100, 4)
+    outlier = replace(made, points=np.vstack([made.points, [[1e3, 0, 0, 0]]]), weights=np.append(made.weights, 1.0))
+    rows = rng.normal(size=(20, 4))
+    usual, beside = Known.by(made, rows), Known.by(outlier, rows)
+    assert (beside.errors <= 1.5 * usual.errors).all()
+    radius, with_outlier = (Dense(one)._native.interval(rows, 1)[1] for one in (made, outlier))
+    assert (with_outlier <= 3 * radius).all()
+
+
+@settings(max_examples=150)
+@given(seed=st.integers(0, 2**32 - 1), log_gamma=st.floats(-3, 3), log_far=st.floats(0, 4))
+def test_rows_beside_a_far_out_point_are_within_their_radius(seed: int, log_gamma: float, log_far: float) -> None:
+    """There its value counts, and so does the error of its exponent."""
+    rng = np.random.default_rng(seed)
+    far = rng.normal(size=2) * 10.0**log_far
+    made = by_hand(RBF(10.0**log_gamma), np.vstack([rng.normal(size=(3, 2)), far]), rng.normal(size=4))
+    near = 10.0 ** rng.uniform(-4, 1, size=(6, 1)) / np.sqrt(10.0**log_gamma)
+    checks.intervals_hold(made, np.vstack([far + rng.normal(size=(6, 2)) * near, rng.normal(size=(2, 2))]))

@@ -6,7 +6,8 @@ from dormie.stages.base import Decisions, Stage
 from dormie.stages.dense import Dense
 from dormie.stages.fast_stopping import FastStopping
 from dormie.stages.geometry import Geometry
+from dormie.stages.reduced_set import ReducedSet
 
-STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Dense, FastStopping, Geometry)}
+STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Dense, FastStopping, Geometry, ReducedSet)}
 
-__all__ = ["STAGES", "Decisions", "Dense", "FastStopping", "Geometry", "Stage"]
+__all__ = ["STAGES", "Decisions", "Dense", "FastStopping", "Geometry", "ReducedSet", "Stage"]

@@ -33,6 +33,11 @@ class Dense(Stage):
         if self._native is not None:
             self._native.prepare()
 
+    @property
+    def sum_roundings(self) -> int:
+        """The longest chain of roundings in one of the float64 sums: panels, and then panel after panel (panel.hpp)."""
+        return self.machine.n_points + 2 if self._native is None else 48 + self.machine.n_points // 64
+
     def outputs(self, rows: Any) -> Floats:
         """G of every checked row and output, in float64."""
         if self._native is not None:

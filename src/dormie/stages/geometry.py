@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie import native, reference
+from dormie.known import Known
 from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
@@ -139,7 +140,8 @@ def _span(expansion: Expansion, landmarks: Floats) -> dict[str, Floats]:
     squares = np.cumsum(np.cumsum(exact_gram_error(factor, gram) ** 2, axis=0), axis=1)
     factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
     inverse, norms = _inverse(factor)
-    g, g_error = _known_of_w(machine, landmarks)
+    known = Known.by(machine, landmarks)
+    g, g_error = known.values, known.errors
     c = solve_lower(factor, g)
     coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
     misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
@@ -193,18 +195,3 @@ def _weight_norms(inverse: Floats, c: Floats, norms: Floats) -> Floats:
     row_norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
     found = np.stack([np.linalg.norm(np.cumsum(column[:, None] * inverse, axis=0), axis=1) for column in c.T], axis=1)
     return np.asarray(found + np.cumsum(np.abs(c) * (norms - row_norms * (1 - 1e-12))[:, None], axis=0))
-
-
-def _known_of_w(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats]:
-    """<phi(S), w> for every landmark and output, and how far each may be off."""
-    sums = np.zeros((len(landmarks), machine.n_outputs))
-    sizes = np.zeros_like(sums)
-    block = 256  # short sums, then a sum of sums: their rounding grows with the longer of the two
-    for start in range(0, machine.n_points, block):
-        values = machine.kernel.matrix(landmarks, machine.points[start : start + block])
-        weights = machine.weights[start : start + block]
-        sums += values @ weights
-        sizes += np.abs(values) @ np.abs(weights)
-    value_error = kernel_value_error(machine.kernel, landmarks, machine.points)
-    roundings = block + machine.n_points // block + 2
-    return sums, value_error * np.abs(machine.weights).sum(axis=0) + 1.01 * roundings * UNIT * sizes

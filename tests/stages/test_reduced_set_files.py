@@ -1,0 +1,173 @@
+"""Reduced sets in plan files: they come back to the bit, and arrays that no build gave are refused.
+
+Whoever writes a file can write any certificate into it; what must not happen is that the process reads outside an
+array or settles rows from numbers that mean nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dormie import load, native
+from dormie.errors import PlanFileError
+from dormie.kernels import RBF, Sigmoid
+from dormie.landmarks import w_greedy
+from dormie.machine import Floats
+from dormie.plan import Exact, Plan, Source
+from dormie.plan_file import load as load_plan
+from dormie.predictor import Predictor
+from dormie.stages import Dense, ReducedSet
+
+from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
+from ..strategies import by_hand, machine
+
+SIZES = [7, 20, 40]
+TOTAL = sum(SIZES)
+
+
+def _plan() -> tuple[Plan, Floats]:
+    made, _ = machine(RBF(0.3), 60, 3, 3)
+    stage = ReducedSet.project(made, made.points[w_greedy(made, SIZES[-1])], SIZES)
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    return Plan(made, (stage, Dense(made)), Exact(), Source("a test", 60, {})), rows
+
+
+def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Path) -> None:
+    plan, rows = _plan()
+    before = Predictor(plan)
+    before.save(tmp_path / "plan")
+    after = load(tmp_path / "plan")
+    assert_same_plan(plan, after.plan)
+    np.testing.assert_array_equal(before.predict(rows), after.predict(rows))
+    mine, theirs = before.trace(rows), after.trace(rows)
+    np.testing.assert_array_equal(mine.stage, theirs.stage)
+    np.testing.assert_array_equal(mine.evaluations, theirs.evaluations)
+    assert set(mine.stage) == {"reduced_set", "dense"}
+
+
+def test_a_predictor_gives_the_full_sums_answers() -> None:
+    plan, rows = _plan()
+    dense = Predictor(Plan(plan.machine, (Dense(plan.machine),), Exact(), plan.source))
+    np.testing.assert_array_equal(Predictor(plan).predict(rows), dense.predict(rows))
+
+
+def test_a_pickled_stage_comes_back() -> None:
+    plan, rows = _plan()
+    again = pickle.loads(pickle.dumps(plan.stages[0]))
+    for mine, theirs in zip(plan.stages[0].decide(rows), again.decide(rows), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+Change = Callable[[Arrays], Arrays]
+
+
+def _put(name: str, array: Any) -> Change:
+    return lambda arrays: arrays | {name: np.asarray(array)}
+
+
+def _set(name: str, place: Any, value: float) -> Change:
+    def change(arrays: Arrays) -> Arrays:
+        array = arrays[name].copy()
+        array[place] = value
+        return arrays | {name: array}
+
+    return change
+
+
+def _typed(name: str, dtype: type) -> Change:
+    return lambda arrays: arrays | {name: arrays[name].astype(dtype)}
+
+
+def _without(name: str) -> Change:
+    return lambda arrays: {n: arrays[n] for n in arrays if n != name}
+
+
+FLOATS = ("points", "weights", "rho")
+SHAPES = {"empty": (0, 3), "short": (6, 3), "long": (TOTAL + 1, 3), "wide": (TOTAL, 4), "flat": (9,), "a number": ()}
+WRONG_SIZES = {
+    "none": [],
+    "zero first": [0, 20, 40],
+    "negative": [-7, 20, 40],
+    "twice the same": [20, 20, 40],
+    "falling": [20, 7, 40],
+    "past the vectors": [7, 20, 41],
+    "short of the vectors": [7, 20, 39],
+    "other sum": [8, 20, 40],
+    "enormous": [7, 2**62, 2**63 - 1],
+    "wrapping": [2**62, 2**62 + 1, 40],
+    "in a row": [[7, 20, 40]],
+    "a number": 40,
+}
+CHANGES: dict[str, Change] = {
+    **{f"{name} {how}": _put(name, np.ones(shape)) for name in native.VECTORS for how, shape in SHAPES.items()},
+    **{f"{name} deep": _put(name, np.ones((3, 3, 1))) for name in native.VECTORS},
+    **{f"{name} NaN": _set(name, 0, np.nan) for name in FLOATS},
+    **{f"{name} infinite": _set(name, -1, np.inf) for name in FLOATS},
+    **{f"{name} of float32": _typed(name, np.float32) for name in native.VECTORS},
+    **{f"{name} of int32": _typed(name, np.int32) for name in native.VECTORS},
+    **{f"{name} missing": _without(name) for name in native.VECTORS},
+    **{f"sizes {how}": _put("sizes", np.array(sizes, dtype=np.int64)) for how, sizes in WRONG_SIZES.items()},
+    "rho negative": _set("rho", (1, 2), -1e-3),
+    "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
+}
+
+
+def test_a_file_left_alone_is_accepted(tmp_path: Path) -> None:
+    plan, _ = _plan()
+    assert_same_plan(plan, load_plan(written(tmp_path, with_stage_arrays(plan, plan.stages[0].state()[1]))))
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_arrays_that_no_build_gave_are_refused(change: Change, tmp_path: Path) -> None:
+    plan, _ = _plan()
+    arrays = change(plan.stages[0].state()[1])
+    with pytest.raises(PlanFileError):
+        load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
+    with pytest.raises(ValueError, match="reduced_set: "):
+        ReducedSet.restore(plan.machine, {}, arrays)
+
+
+@pytest.mark.parametrize("sizes", [s for how, s in WRONG_SIZES.items() if how not in ("in a row", "a number")], ids=str)
+def test_the_native_core_checks_for_itself(sizes: list[int]) -> None:
+    plan, _ = _plan()
+    points, _, weights, rho = (plan.stages[0].state()[1][name] for name in native.VECTORS)
+    core = importlib.import_module("dormie._native")
+    kept: Any = native._machine(plan.machine)
+    with pytest.raises(ValueError, match="do not fit together"):
+        core.ReducedSet(kept, points, np.array(sizes, dtype=np.int64), weights, rho)
+
+
+def test_numbers_it_does_not_know_are_refused() -> None:
+    plan, _ = _plan()
+    with pytest.raises(ValueError, match="another stage"):
+        ReducedSet.restore(plan.machine, {"budget": 5}, plan.stages[0].state()[1])
+
+
+def test_vectors_for_another_machine_are_refused() -> None:
+    plan, _ = _plan()
+    rng = np.random.default_rng(1)
+    for other in (
+        by_hand(RBF(0.3), rng.normal(size=(5, 4)), rng.normal(size=5)),
+        by_hand(RBF(0.3), rng.normal(size=(5, 3)), rng.normal(size=5)),
+        by_hand(Sigmoid(0.3), rng.normal(size=(5, 3)), rng.normal(size=5)),
+    ):
+        with pytest.raises(ValueError, match="reduced_set"):
+            ReducedSet.restore(other, *plan.stages[0].state())
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("name", FLOATS)
+def test_extreme_numbers_in_a_file_do_no_harm(name: str, size: float) -> None:
+    """Certificates made up by hand mean nothing; they may settle rows, but not crash."""
+    plan, rows = _plan()
+    arrays = plan.stages[0].state()[1]
+    found = ReducedSet.restore(plan.machine, {}, arrays | {name: arrays[name] * size}).decide(rows)
+    assert set(found.answers.tolist()) <= {-1, 0, 1, 2}
