@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dormie.kernels import Custom
-from dormie.machine import Machine
+from dormie.machine import Floats, Machine
 
 _READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte order: others compare unequal
 
@@ -43,6 +43,12 @@ def is_sparse(X: Any) -> bool:
     """Whether X is a scipy sparse matrix or array, asked without importing scipy.sparse."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and bool(module.issparse(X))
+
+
+def mapped(machine: Machine, rows: Any) -> Floats:
+    """Checked rows, dense and in the coordinates of the machine's points."""
+    dense = np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+    return dense if machine.input_map is None else machine.input_map(dense)
 
 
 def require_finite(rows: Any) -> None:

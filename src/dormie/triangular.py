@@ -20,3 +20,10 @@ def solve_lower(factor: Floats, right: Floats) -> Floats:
     from scipy.linalg import solve_triangular
 
     return np.asarray(solve_triangular(factor, right, lower=True))
+
+
+def solve_gram(factor: Floats, right: Floats) -> Floats:
+    """What the matrix with this lower Cholesky factor takes to the right-hand side."""
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve((factor, True), right))

@@ -1,0 +1,135 @@
+"""Which list of stages is the cheapest: every stage is run alone on the same rows, lists are weighed up from that, and
+the most promising are run for real.
+
+What a stage costs a row is its share of the time, by kernel evaluations. A list costs every row what the stages up to
+the one that settles it do; that is known for all lists once each stage has run alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie import flow
+from dormie.machine import Floats
+from dormie.plan import Trial
+from dormie.stages import Dense, Stage
+
+_ROUNDS = 3
+_FINAL_ROUNDS = 7
+_FINALISTS = 5
+_MOST_STAGES = 3  # before the dense one
+_CLEAR_WIN = 0.9  # of the dense stage's time
+_EVERY_STAGE = 1.05  # a longer list must be this much faster, a stage
+
+Booleans = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A stage alone on the sample."""
+
+    stage: Stage
+    settled: Booleans
+    costs: Floats  # seconds of each row
+
+
+_List = tuple[_Run, ...]  # before the dense stage
+
+
+class Contest:
+    """Sample rows, the stage that every list ends in, and lists of stages before it."""
+
+    def __init__(self, dense: Dense, sample: Any) -> None:
+        self._dense = dense
+        self._sample = sample
+
+    def winner(self, stages: Sequence[Stage], dense_alone: bool) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
+        """The cheapest list, and what was measured; with `dense_alone` others must win clearly over the dense stage."""
+        *runs, dense = self._runs([*stages, self._dense])
+        expected = {entry: _seconds(entry, dense) for entry in _lists(runs)}
+        finalists = sorted(expected, key=lambda entry: _handicapped(entry, expected))[:_FINALISTS]
+        if dense_alone or not finalists:
+            finalists.insert(0, ())
+        measured = self._race(finalists)
+        best = min(finalists, key=lambda entry: _handicapped(entry, measured))
+        if dense_alone and measured[best] > _CLEAR_WIN * measured[()]:
+            best = ()
+        alone = {entry: seconds for entry, seconds in expected.items() if len(entry) == 1}
+        return self._stages(best), self._trials(alone | measured)
+
+    def _stages(self, entry: _List) -> tuple[Stage, ...]:
+        return (*(run.stage for run in entry), self._dense)
+
+    def _trials(self, seconds: dict[_List, float]) -> tuple[Trial, ...]:
+        """One for each description, the fastest first."""
+        count = self._sample.shape[0]
+        trials: dict[str, Trial] = {}
+        for entry in sorted(seconds, key=seconds.__getitem__):
+            words = flow.describe(self._stages(entry))
+            settled = 1 - float(np.mean(_open(entry, count)))
+            trials.setdefault(words, Trial(words, settled, 1e6 * seconds[entry] / count))
+        return tuple(trials.values())
+
+    def _runs(self, stages: Sequence[Stage]) -> list[_Run]:
+        """Every stage alone, timed in turns."""
+        found = [stage.decide(self._sample) for stage in stages]
+        seconds = best_of([partial(stage.decide, self._sample) for stage in stages], _ROUNDS)
+        count = self._sample.shape[0]
+        runs = []
+        for stage, decisions, total in zip(stages, found, seconds, strict=True):
+            share = np.broadcast_to(np.asarray(decisions.evaluations, dtype=np.float64), count)
+            settled = np.ones(count, dtype=bool) if decisions.settled is None else decisions.settled
+            runs.append(_Run(stage, settled, total * share / max(share.sum(), 1.0)))
+        return runs
+
+    def _race(self, finalists: Sequence[_List]) -> dict[_List, float]:
+        tasks = [partial(flow.run, self._stages(entry), self._sample) for entry in finalists]
+        return dict(zip(finalists, best_of(tasks, _FINAL_ROUNDS), strict=True))
+
+
+def _handicapped(entry: _List, seconds: dict[_List, float]) -> float:
+    return seconds[entry] * _EVERY_STAGE ** len(entry)
+
+
+def _lists(runs: Sequence[_Run]) -> Iterator[_List]:
+    for count in range(1, _MOST_STAGES + 1):
+        yield from permutations(runs, count)
+
+
+def _open(entry: _List, count: int) -> Booleans:
+    """Which rows no stage of the list settles."""
+    waiting = np.ones(count, dtype=bool)
+    for run in entry:
+        waiting &= ~run.settled
+    return waiting
+
+
+def _seconds(entry: _List, dense: _Run) -> float:
+    """What the list is expected to take."""
+    total, waiting = 0.0, np.ones(len(dense.costs), dtype=bool)
+    for run in (*entry, dense):
+        total += float(run.costs @ waiting)
+        waiting = waiting & ~run.settled
+    return total
+
+
+def best_of(tasks: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
+    """The least processor time of each task, over rounds in which all take their turn.
+
+    Processor time, all threads together: what a busy neighbour does to the clock on the wall stays out of it.
+    """
+    times = np.full(len(tasks), np.inf)
+    for _ in range(rounds):
+        for i, task in enumerate(tasks):
+            start = time.process_time()
+            task()
+            times[i] = min(times[i], time.process_time() - start)
+    return [float(seconds) for seconds in times]

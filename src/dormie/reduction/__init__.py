@@ -1,0 +1,13 @@
+"""Reduced sets: few vectors that stand for many (Burges & Scholkopf 1997).
+
+slopes      kernel values and their derivatives         weights    the best weights of given vectors
+outputs     the goal: outputs on rows                   norm       the goal: the distance in feature space
+adam        descent for the one; L-BFGS for the other   starts     where the vectors start from
+one_by_one  the paper's extraction                      fitting    `fit`, which puts these together
+"""
+
+from __future__ import annotations
+
+from dormie.reduction.fitting import Reduced, fit
+
+__all__ = ["Reduced", "fit"]

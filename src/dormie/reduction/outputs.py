@@ -1,0 +1,85 @@
+"""The outputs themselves as the goal: sum_x |G'(x) - G(x)|^2 over rows, which need no labels.
+
+This is what counts where rows like these come. The weights are eliminated: any vectors have their best ones, and the
+loss is what those leave, so that its gradient is the same as if they were held fixed. Batches of rows, drawn by their
+importance, keep a step cheap; the last weights are solved over all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.reduction import adam
+from dormie.reduction.emphasis import importance
+from dormie.reduction.slopes import Array, Slopes, unit_kernel
+from dormie.reduction.units import power_of_two
+from dormie.reduction.weights import least_squares, positive_factor
+from dormie.stages.dense import Dense
+from dormie.triangular import solve_gram
+
+_BATCH = 2000
+_BLOCK = 4096
+_MOST_STEPS = 3000
+_FIRST_RATE = 0.2  # of the usual deviation of a feature
+_RIDGE = 1e-6  # a row, for kernels with K(s, s) about 1
+_NOTHING = 1e-30  # a loss whose logarithm can still be taken
+
+
+class Outputs:
+    """The loss of vectors over rows; `sizes` are nested, and each counts by the logarithm of its own loss."""
+
+    def __init__(self, machine: Machine, rows: Floats, sizes: Sequence[int], seed: int) -> None:
+        self.sizes = sizes
+        self.kernel, self._unit = unit_kernel(machine.kernel, machine.points)
+        self._rows, self._single = rows, rows.astype(np.float32)
+        sums = Dense(replace(machine, bias=np.zeros_like(machine.bias))).outputs(rows)
+        self._size = power_of_two(sums)
+        self._targets = sums / self._size
+        self._counts = importance(machine.rule, sums + machine.bias)
+        self._chances = np.cumsum(self._counts) / self._counts.sum()
+        self._random = np.random.default_rng(seed)
+        self._rate = _FIRST_RATE * float(np.sqrt(machine.points.var(axis=0).mean()))
+
+    def minimise(self, start: Floats, say: Callable[[int], None]) -> Floats:
+        """Vectors whose outputs are close to the machine's, from a start."""
+        found = adam.minimise(self._batch_loss, start.astype(np.float32), self._rate, _MOST_STEPS, say)
+        return np.asarray(found, dtype=np.float64)
+
+    def weights(self, vectors: Floats) -> list[Floats]:
+        """The best weights for every size, over all rows."""
+        found = least_squares(lambda: self._blocks(vectors), self.sizes, _RIDGE * len(self._rows))
+        return [w * (self._size / self._unit) for w in found]
+
+    def _batch_loss(self, vectors: Array) -> tuple[float, Array]:
+        few = np.searchsorted(self._chances, self._random.random(min(_BATCH, len(self._rows))))
+        few = np.minimum(few, len(self._rows) - 1)
+        slopes = Slopes.of(self.kernel, self._single[few], vectors)
+        value, by_values = loss(slopes.values, self._targets[few].astype(np.float32), self.sizes)
+        return value, slopes.pull(by_values)
+
+    def _blocks(self, vectors: Floats) -> Iterator[tuple[Floats, Floats]]:
+        for start in range(0, len(self._rows), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            root = np.sqrt(self._counts[block])[:, None]
+            yield root * Slopes.of(self.kernel, self._rows[block], vectors).values, root * self._targets[block]
+
+
+def loss(values: Array, targets: Array, sizes: Sequence[int]) -> tuple[float, Array]:
+    """The sum over sizes of the logarithm of what the best weights leave, and its derivative by the kernel values."""
+    ridge = _RIDGE * len(values)
+    normal, right = (values.T @ part for part in (values, targets))
+    normal, right = normal.astype(np.float64), right.astype(np.float64)
+    normal[np.diag_indices_from(normal)] += ridge
+    total, by_values = 0.0, np.zeros_like(values)
+    for n in sizes:
+        weights = solve_gram(positive_factor(normal[:n, :n]), right[:n])
+        single = weights.astype(values.dtype)
+        error = values[:, :n] @ single - targets
+        left = float(np.square(error, dtype=np.float64).sum() + ridge * np.square(weights).sum()) + _NOTHING
+        total += np.log(left / targets.size)
+        by_values[:, :n] += error @ (single * (2 / left)).T
+    return total, by_values
