@@ -114,7 +114,7 @@ class _Fitting:
 
     def _moved(self, n: int, steps: int) -> Floats:
         """The first n points of the greedy order (or as many as it has), moved so many steps to lower rho."""
-        vectors = self.machine.points[self.greedy.extend(n)]
+        vectors: Floats = self.machine.points[self.greedy.extend(n)]
         if not steps or not len(vectors):
             return vectors
         say = f"moving {len(vectors):,} vectors"
