@@ -47,7 +47,7 @@ def test_all_kinds_of_stages_are_tried_unless_some_are_named(moons: tuple[Machin
 
 
 def test_vectors_that_moved_leave_less_of_w(moons: tuple[Machine, Any]) -> None:
-    still, moved = (_reduced(_fitted(moons, ["reduced_set"], effort)) for effort in ("low", "normal"))
+    still, moved = (_reduced(_fitted(moons, ["reduced_set"], effort)) for effort in ("quick", "normal"))
     assert still.keys() & moved.keys()
     for size in still.keys() & moved.keys():
         assert moved[size].arrays["rho"] < 0.8 * still[size].arrays["rho"]
@@ -57,12 +57,12 @@ def test_vectors_that_moved_leave_less_of_w(moons: tuple[Machine, Any]) -> None:
 
 
 def test_free_landmarks_leave_fewer_rows_open_than_as_many_points(moons: tuple[Machine, Any]) -> None:
-    left: dict[str, dict[int, float]] = {"low": {}, "normal": {}}
+    left: dict[str, dict[int, float]] = {"quick": {}, "normal": {}}
     for effort, shares in left.items():
         for stage in _fitted(moons, ["geometry"], effort):
             assert isinstance(stage, Geometry)
             shares[stage.budget] = _open_share(stage, moons[1])
-    assert left["normal"][32] < 0.5 * left["low"][32]
+    assert left["normal"][32] < 0.5 * left["quick"][32]
 
 
 def test_sizes_double_until_more_vectors_cannot_pay(moons: tuple[Machine, Any]) -> None:
@@ -92,5 +92,5 @@ def test_where_landmarks_settle_nothing_no_time_goes_into_moving_vectors() -> No
 
 
 def test_an_unknown_effort_is_explained(moons: tuple[Machine, Any]) -> None:
-    with pytest.raises(ValueError, match=r"effort must be one of 'low', 'normal', 'high', got 'huge'"):
+    with pytest.raises(ValueError, match=r"effort must be one of 'quick', 'normal', 'thorough', got 'huge'"):
         dormie.compile(moons[0], effort="huge")

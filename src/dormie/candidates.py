@@ -23,7 +23,7 @@ from dormie.stages import FastStopping, Geometry, ReducedSet, Stage
 from dormie.stages.base import require_inner_product
 
 # Multiply-adds that moving the vectors of one size may take.
-EFFORTS = {"low": 0.0, "normal": 2e11, "high": 4e12}
+EFFORTS = {"quick": 0.0, "normal": 2e11, "thorough": 4e12}
 
 _FIRST_LANDMARKS = 64
 _LANDMARK_ROWS = 256  # sample rows that landmarks are chosen for

@@ -51,3 +51,14 @@ def require_inner_product(machine: Machine, stage: type[Stage]) -> None:
     """Raise ValueError for a kernel that geometric bounds do not hold for, or whose rounding nobody knows."""
     if isinstance(machine.kernel, Custom) or not machine.kernel.positive_semidefinite:
         raise ValueError(f"{stage.name} needs a kernel known to be positive semi-definite, {machine.kernel!r} is not")
+
+
+class CautiousStage(Stage):
+    """A stage whose thresholds were measured on rows, not proved: it may be wrong, more rarely the more cautious it is.
+
+    Calibration (`dormie.calibration`) chooses the caution for which held-out rows show the promised risk.
+    """
+
+    @abstractmethod
+    def cautious(self, caution: float) -> CautiousStage:
+        """The same stage with its thresholds `caution` times as far out as they were fitted (1: as fitted)."""
