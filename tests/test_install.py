@@ -20,7 +20,8 @@ def _run(code: str, *options: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["sklearn", "scipy.sparse", "scipy.spatial", "scipy.linalg", "pandas", "joblib", "typer", "rich"]
+    "module",
+    ["sklearn", "scipy.sparse", "scipy.optimize", "scipy.spatial", "scipy.linalg", "pandas", "joblib", "typer", "rich"],
 )
 def test_import_leaves_heavy_modules_alone(module: str) -> None:
     assert _run(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"

@@ -5,7 +5,8 @@
     fast.predict(X)
 
 `compile` reads a model into a `Machine` (the normal form), simplifies it exactly, plans its stages, and returns a
-`Predictor`. `Predictor.save` and `load` keep plans in files that hold nothing executable.
+`Predictor`. `Predictor.save` and `load` keep plans in files that hold nothing executable. `reduce` gives a machine of
+few vectors that stands for one of many.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dormie.machine import Affine, Machine
 from dormie.planner import compile
 from dormie.predictor import Predictor, Trace
 from dormie.readers import read
+from dormie.reduction.reduce import Reduction, reduce
 from dormie.version import __version__
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Machine",
     "PlanFileError",
     "Predictor",
+    "Reduction",
     "Step",
     "Trace",
     "UnreadableModelError",
@@ -37,6 +40,7 @@ __all__ = [
     "kernels",
     "load",
     "read",
+    "reduce",
     "rules",
 ]
 

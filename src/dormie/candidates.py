@@ -18,6 +18,7 @@ from dormie.machine import Floats, Machine
 from dormie.progress import Progress
 from dormie.reduction.norm import Norm
 from dormie.reduction.order import w_greedy_order
+from dormie.reduction.units import in_units
 from dormie.rows import mapped
 from dormie.stages import FastStopping, Geometry, ReducedSet, Stage
 from dormie.stages.base import require_inner_product
@@ -118,8 +119,9 @@ class _Fitting:
         if not steps or not len(vectors):
             return vectors
         say = f"moving {len(vectors):,} vectors"
-        goal = Norm(self.machine, [len(vectors)], self.expansion)
-        return goal.minimise(vectors, lambda step: self.progress.say(f"{say}, step {step}"), steps)
+        scaled, unit = in_units(self.machine)
+        goal = Norm(scaled, [len(vectors)], self.expansion)
+        return unit * goal.minimise(vectors / unit, lambda step: self.progress.say(f"{say}, step {step}"), steps)
 
     def _steps(self, n: int, work: float) -> int:
         """How many steps the work allows; with only a few nothing is won."""

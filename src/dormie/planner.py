@@ -53,7 +53,7 @@ def compile(
     rows       sample queries, unlabelled: they only inform the choice of stages (default: made from support vectors)
     tolerance  for regressors: how far a value may be off (default: not at all)
     methods    the stages to choose from, by name (default: all); the dense stage always follows
-    effort     how long fitting the stages may take: "quick", "normal" or "thorough" (seconds, up to a minute, many minutes)
+    effort     how long fitting the stages may take: "quick", "normal" (up to a minute) or "thorough" (many minutes)
     seed       of the sample
     """
     if effort not in EFFORTS:

@@ -1,7 +1,8 @@
 """LIBSVM text models, written: the way out of dormie for machines that LIBSVM can express.
 
 Numbers have 17 significant digits, so reading the file back gives the same ones. Support vectors are grouped by
-class, as LIBSVM needs them; apart from that their order is kept.
+class, as LIBSVM needs them; apart from that their order is kept. A vector that serves pairs of no common class, as
+those of a reduced set of several classes do, is written once for each class: LIBSVM evaluates it as often.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from dormie.kernels import RBF, Linear, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
-from dormie.readers.one_vs_one import owners, pack
+from dormie.readers.one_vs_one import pack
 from dormie.rules import OneVsOneVote, Sign, Value, one_class_sign
 
 
@@ -26,10 +27,15 @@ def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
             "a LIBSVM file has no place for scaled input: write the machine of the final step, and scale rows yourself"
         )
     kernel = _kernel_headers(machine)
-    model_headers, coefficients, order = _model(machine)
+    model_headers, coefficients, source = _model(machine)
     headers = [*model_headers[:1], *kernel, *model_headers[1:], "SV"]
-    vectors = (_vector(coefficients[:, i], machine.points[i]) for i in order)
+    vectors = (_vector(column, machine.points[i]) for column, i in zip(coefficients.T, source, strict=True))
     Path(path).write_text("".join(f"{line}\n" for line in [*headers, *vectors]), encoding="ascii")
+
+
+def is_one_class(machine: Machine) -> bool:
+    """Whether a machine is one of a single class: weights of both signs under the same rule tell -1 and 1 apart."""
+    return isinstance(machine.rule, Sign) and machine.rule == one_class_sign() and bool((machine.weights >= 0).all())
 
 
 def _digits(values: Any) -> str:
@@ -60,20 +66,19 @@ _Model = tuple[list[str], Floats, npt.NDArray[np.intp]]
 
 
 def _model(machine: Machine) -> _Model:
-    """The headers about the model, packed coefficients, and the order of the vectors in the file."""
+    """The headers about the model, packed coefficients, and the point that each vector in the file is."""
     match machine.rule:
         case Value(flat=True):
             return _one_output(machine, "epsilon_svr")
-        case Sign() as rule if rule == one_class_sign() and (machine.weights >= 0).all():
-            # Weights of both signs under the same rule are a classifier of the labels -1 and 1.
+        case _ if is_one_class(machine):
             return _one_output(machine, "one_class")
         case Sign(classes, zero=0):
-            return _classifier(machine, classes[::-1], machine.weights, machine.bias)
+            return _classifier(classes[::-1], machine.weights, machine.bias)
         case Sign(classes):
             # LIBSVM's zero belongs to the second label, so the label that has it comes second: signs turn round.
-            return _classifier(machine, classes, -machine.weights, -machine.bias)
+            return _classifier(classes, -machine.weights, -machine.bias)
         case OneVsOneVote(classes, break_ties=False):
-            return _classifier(machine, classes, machine.weights, machine.bias)
+            return _classifier(classes, machine.weights, machine.bias)
     raise ValueError(
         f"LIBSVM answers by one value, a sign or a one-vs-one vote, not by {machine.rule}: save a compiled plan instead"
     )
@@ -84,21 +89,17 @@ def _one_output(machine: Machine, svm_type: str) -> _Model:
     return headers, machine.weights.T, np.arange(machine.n_points)
 
 
-def _classifier(machine: Machine, classes: npt.NDArray[Any], weights: Floats, bias: Floats) -> _Model:
-    k = len(classes)
-    try:
-        owner = owners(weights, k)
-    except ValueError as error:
-        raise ValueError(f"LIBSVM packs one-vs-one weights by class, and {error}: save a compiled plan") from error
+def _classifier(classes: npt.NDArray[Any], weights: Floats, bias: Floats) -> _Model:
+    packed = pack(weights, len(classes))
     headers = [
         "svm_type c_svc",
-        f"nr_class {k}",
-        f"total_sv {machine.n_points}",
+        f"nr_class {len(classes)}",
+        f"total_sv {len(packed.source)}",
         f"rho {_digits(-bias)}",
         f"label {' '.join(map(str, _whole_labels(classes)))}",
-        f"nr_sv {' '.join(map(str, np.bincount(owner, minlength=k)))}",
+        f"nr_sv {' '.join(map(str, packed.n_support))}",
     ]
-    return headers, pack(weights, owner, k), np.argsort(owner, kind="stable")
+    return headers, packed.coefficients, packed.source
 
 
 def _whole_labels(classes: npt.NDArray[Any]) -> list[int]:

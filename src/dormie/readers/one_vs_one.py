@@ -7,6 +7,7 @@ its number in row b - 1, a vector of class b in row a. Opened, there is one colu
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -30,8 +31,39 @@ def expand(packed: Floats, n_support: Any) -> Floats:
     return weights
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Coefficients as LIBSVM keeps them, vectors grouped by class."""
+
+    source: npt.NDArray[np.intp]  # the point that each vector is: one with weights everywhere comes several times
+    coefficients: Floats  # (k - 1) x vectors
+    n_support: npt.NDArray[np.intp]  # of every class
+
+
+def pack(weights: Floats, k: int) -> Packed:
+    """The weights of k(k-1)/2 pairs, packed.
+
+    A point whose pairs share no class (those of a reduced set serve every pair) is taken apart: one vector for each
+    class, with the pairs that the class comes first in.
+    """
+    single = owners(weights, k)
+    shared = np.flatnonzero(single < 0)
+    first, _ = np.triu_indices(k, 1)
+    sources, classes, parts = [np.flatnonzero(single >= 0)], [single[single >= 0]], [weights[single >= 0]]
+    for a in range(k - 1 if len(shared) else 0):
+        part = np.where(first == a, weights[shared], 0.0)
+        used = part.any(axis=1)
+        sources.append(shared[used])
+        classes.append(np.full(int(used.sum()), a))
+        parts.append(part[used])
+    source, owner = np.concatenate(sources), np.concatenate(classes)
+    order = np.argsort(owner, kind="stable")
+    coefficients = _coefficients(np.vstack(parts)[order], owner[order], k)
+    return Packed(source[order], coefficients, np.bincount(owner, minlength=k))
+
+
 def owners(weights: Floats, k: int) -> npt.NDArray[np.intp]:
-    """The class that every vector belongs to; ValueError where a vector takes part in pairs of no common class.
+    """The class that every vector belongs to, or -1 where it takes part in pairs of no common class.
 
     A vector of a single pair could belong to either class: trained machines vote for their own, so the sign tells.
     """
@@ -41,14 +73,12 @@ def owners(weights: Floats, k: int) -> npt.NDArray[np.intp]:
     side[np.arange(len(first)), second] = -1
     used = (weights != 0).astype(np.float64)
     possible = used @ np.abs(side) == used.sum(axis=1, keepdims=True)
-    if not possible.any(axis=1).all():
-        row = int(np.argmin(possible.any(axis=1)))
-        raise ValueError(f"point {row} has weights in pairs that share no class")
-    return np.asarray(np.where(possible, np.sign(weights) @ side, -np.inf).argmax(axis=1))
+    likely = np.where(possible, np.sign(weights) @ side, -np.inf).argmax(axis=1)
+    return np.asarray(np.where(possible.any(axis=1), likely, -1))
 
 
-def pack(weights: Floats, owner: npt.NDArray[np.intp], k: int) -> Floats:
-    """The (k - 1) x L coefficients of vectors in any order, given the class of each."""
+def _coefficients(weights: Floats, owner: npt.NDArray[np.intp], k: int) -> Floats:
+    """The (k - 1) x L coefficients of vectors, given the class of each."""
     packed = np.zeros((k - 1, len(weights)))
     for pair, (a, b) in enumerate(combinations(range(k), 2)):
         packed[b - 1, owner == a] = weights[owner == a, pair]

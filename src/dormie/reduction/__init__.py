@@ -4,6 +4,10 @@ slopes      kernel values and their derivatives         weights    the best weig
 outputs     the goal: outputs on rows                   norm       the goal: the distance in feature space
 adam        descent for the one; L-BFGS for the other   starts     where the vectors start from
 one_by_one  the paper's extraction                      fitting    `fit`, which puts these together
+emphasis    which rows count most                       units      coordinates and outputs of size about 1
+seen        sums over all points                        order      any vectors, the most telling first
+
+`reduce.py` is `dormie.reduce`: a reduced machine on its own, with `errors`, its `report` and a better `threshold`.
 """
 
 from __future__ import annotations

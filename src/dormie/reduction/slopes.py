@@ -22,7 +22,10 @@ Array = npt.NDArray[Any]  # float32 or float64: results are of the type of the r
 def require_slope(kernel: Kernel) -> None:
     """ValueError for a kernel nothing is known of but its values."""
     if isinstance(kernel, Custom):
-        raise ValueError("a reduced set needs the kernel's derivative, which a Python function does not have")
+        raise ValueError(
+            "a reduced set needs the kernel's derivative, which a Python function does not have: train with a kernel "
+            "that is known by name (RBF, polynomial, sigmoid, linear)"
+        )
 
 
 @dataclass(frozen=True)

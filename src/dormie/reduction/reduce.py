@@ -1,0 +1,176 @@
+"""A machine of few vectors in place of one of many, on its own: `dormie.reduce`.
+
+For those who want just this: a smaller model, for LIBSVM or scikit-learn or a chip, and how far it is off. What exact
+algebra can do is done first; only a machine that still has too many vectors is approximated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.readers import read
+from dormie.readers.libsvm_writer import is_one_class, write_libsvm
+from dormie.reduction.errors import Distance, Errors
+from dormie.reduction.fitting import chosen_objective, fit
+from dormie.reduction.report import report
+from dormie.reduction.slopes import require_slope
+from dormie.reduction.threshold import positions, refitted_bias
+from dormie.rows import check_rows, require_finite
+from dormie.rules import ClassRule
+from dormie.sample import sample_rows
+from dormie.simplify import REWRITES, simplify
+from dormie.stages.dense import Dense
+
+_HELD_OUT = 5  # one row in so many
+_ENOUGH_ROWS = 100  # with fewer none is held out
+_MOST_MEASURED = 10_000
+_MADE_UP = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A reduced machine and how far it is from the original. Printed, it tells both in words."""
+
+    machine: Machine
+    original: Machine
+    exact: bool  # nothing is lost: exact algebra was enough, or there was nothing to do
+    distance: Distance | None  # in feature space; None where there is none
+    errors: Errors  # on rows
+    threshold: str | None = None  # what moving the threshold did
+
+    def refit_threshold(self, X: Any, y: Any) -> Reduction:
+        """The same vectors and weights with the bias that has the fewest errors on labelled rows, output by output.
+
+        With one-vs-one each pair is judged by the rows of its two classes, with one-vs-rest each output by all rows.
+        Rows that the model was not trained on are best: it has few errors on its own training rows, and a threshold
+        moved for the sake of one or two of them is no better elsewhere.
+        """
+        rule = self.machine.rule
+        if not isinstance(rule, ClassRule):
+            raise ValueError("a regressor has no threshold: refit_threshold is for classifiers")
+        rows = check_rows(X, self.machine)
+        answers = positions(rule, y, rows.shape[0])
+        outputs = Dense(self.machine).outputs(rows)
+        bias = refitted_bias(rule, self.machine.bias, outputs, answers)
+        shift = bias - self.machine.bias
+        wrong = [int((rule.answer(these) != answers).sum()) for these in (outputs, outputs + shift)]
+        return replace(
+            self,
+            machine=replace(self.machine, bias=bias),
+            errors=replace(self.errors, after=self.errors.after + shift),
+            threshold=f"{len(answers):,} labelled rows: {wrong[0]:,} of them wrong before, {wrong[1]:,} after",
+        )
+
+    def write_libsvm(self, path: str | PathLike[str]) -> None:
+        """Write a LIBSVM text model. With several classes every vector is in the file once for each class but one."""
+        write_libsvm(self.machine, path)
+
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn model: SVC, OneClassSVM, SVR, KernelRidge or OneVsRestClassifier, scaler included."""
+        from dormie.readers.sklearn_writer import to_sklearn
+
+        return to_sklearn(self.machine, one_class=is_one_class(self.original))
+
+    def report(self) -> str:
+        """Several lines for a person to read."""
+        return report(self.machine, self.original, self.exact, self.distance, self.errors, self.threshold)
+
+    def __str__(self) -> str:
+        return self.report()
+
+
+def reduce(
+    model: Any,
+    n: int,
+    rows: Any | None = None,
+    *,
+    objective: str | None = None,
+    method: str = "together",
+    start: str = "middles",
+    seed: int = 0,
+) -> Reduction:
+    """A machine of n vectors whose outputs are close to those of `model` (Burges & Scholkopf 1997).
+
+        reduction = dormie.reduce(svc, 40, X_train)
+        print(reduction)                        # how far it is off
+        small = reduction.to_sklearn()          # or reduction.machine, or reduction.write_libsvm(path)
+
+    model      a fitted scikit-learn model, the path of a LIBSVM model file, or a `Machine`; see `dormie.read`
+    n          how many vectors, shared by all outputs; of a machine that needs no more nothing is lost
+    rows       unlabelled rows like those to come, training rows for instance: they make the result much better on such
+               rows. A fifth of them, if there are 100 or more, is not fitted on but used to tell how far it is off
+    objective  "outputs" (default with rows) or "norm", the distance in feature space (default without)
+    method     "together", or "one_by_one": as the paper extracts them, for the distance in feature space
+    start      "middles" of the support vectors, class by class, or "w_greedy", the most telling of them
+    seed       of what is drawn: rows held out, batches, middles
+    """
+    _check_size(n)
+    original = read(model)
+    require_slope(original.kernel)
+    objective = chosen_objective(original, objective, method, start, rows)
+    fitted, measured, what = _split(original, rows, objective, seed)
+    whole, reduced = _reduced(original, n, fitted, objective=objective, method=method, start=start, seed=seed)
+    machine = _in_coordinates_of(original, reduced)
+    before, after = (Dense(each).outputs(measured) for each in (original, machine))
+    errors = Errors(original.rule, before, after, what)
+    return Reduction(machine, original, reduced is whole, Distance.between(whole, reduced), errors)
+
+
+def _check_size(n: int) -> None:
+    if not isinstance(n, Integral):
+        raise TypeError(f"n must be a whole number of vectors, such as 40, got {n!r}")
+    if n < 1:
+        raise ValueError(f"n must be at least 1 vector, got {n}")
+
+
+def _split(machine: Machine, rows: Any | None, objective: str, seed: int) -> tuple[Any | None, Any, str]:
+    """Rows to fit on, rows to measure on, and what the latter are."""
+    if not machine.n_points:
+        return rows, np.zeros((1, machine.n_features)), "a row of zeros, which is as good as any: it has no vectors"
+    if rows is None:
+        made = f"{_MADE_UP:,} rows made up from the support vectors: pass rows like those to come for better figures"
+        return None, sample_rows(machine, None, _MADE_UP, seed), made
+    rows = check_rows(rows, machine)
+    count = rows.shape[0]
+    if not count:
+        raise ValueError("there are no rows in what was passed as rows: pass some, or leave rows out")
+    require_finite(rows)
+    if objective == "norm":
+        measured = sample_rows(machine, rows, _MOST_MEASURED, seed)
+        return rows, measured, f"{measured.shape[0]:,} of the rows given, none of which was fitted on"
+    if count < _ENOUGH_ROWS:
+        advice = f"which flatters it: pass {_ENOUGH_ROWS} rows or more and some are held out"
+        return rows, rows, f"the {count:,} rows it was fitted on, {advice}"
+    order = np.random.default_rng(seed).permutation(count)
+    held_out = min(count // _HELD_OUT, _MOST_MEASURED)
+    fitted, measured = (rows[np.sort(part)] for part in (order[held_out:], order[:held_out]))
+    return fitted, measured, f"{held_out:,} of the rows given, held out from fitting"
+
+
+def _reduced(original: Machine, n: int, rows: Any | None, **choices: Any) -> tuple[Machine, Machine]:
+    """The machine as it was fitted to, and the reduced one in its coordinates; the same where nothing need be lost."""
+    if n >= original.n_points:
+        return original, original
+    exact, _ = simplify(original)
+    if n >= exact.n_points:
+        return exact, exact
+    # Not to the exact rewrite itself: its vectors need not look like rows, and vectors that do start better.
+    for name in ("merge_duplicates", "drop_zero_weights", "center"):
+        if REWRITES[name].accepts(original):
+            original = REWRITES[name].apply(original)
+    return original, fit(original, n, rows, **choices).machine()
+
+
+def _in_coordinates_of(original: Machine, reduced: Machine) -> Machine:
+    """The reduced machine with the original's input map: a centre of its own goes into the vectors again."""
+    if reduced.input_map is None or reduced.input_map is original.input_map:
+        return reduced
+    center: Floats = reduced.input_map.center
+    shift = center if original.input_map is None else original.input_map(center)
+    return replace(reduced, points=reduced.points + shift, input_map=original.input_map)
