@@ -34,7 +34,7 @@ _ENOUGH_SETTLED = 0.999
 _HOPELESS = 0.01
 _FEWEST_VECTORS = 32
 _LEAST_SHRINKING = 3  # times fewer vectors than points: with more there is little to gain
-_MOST_STEPS = 100  # that vectors are moved: later ones bring little
+_MOST_STEPS = 200  # that vectors are moved: later ones bring little
 _FEWEST_STEPS = 20
 _OVERHEAD = 40  # what a kernel value costs beside its products, in multiply-adds
 
