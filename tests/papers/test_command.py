@@ -48,7 +48,12 @@ def _a_short_paper(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_alone_it_lists_the_papers_and_runs_none() -> None:
     result = _run()
     assert result.exit_code == 0
-    assert [line.split()[0] for line in result.stdout.splitlines()] == ["muller2004", "decoste2002", "short"]
+    assert [line.split()[0] for line in result.stdout.splitlines()] == [
+        "muller2004",
+        "decoste2002",
+        "burges1997",
+        "short",
+    ]
     assert json.loads(_run("--json").stdout)["papers"][-1] == {"paper": "short", "title": "A short paper"}
 
 
@@ -58,6 +63,15 @@ def test_a_paper_is_printed_with_its_numbers_beside_ours(tmp_path: Path) -> None
     for words in ("Table 4 [again]", "paper", "26.2", "21.8", "a [note]"):
         assert words in result.stdout
     assert str(tmp_path / "figure.png") in result.stderr
+
+
+def test_the_small_form_is_run_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "Table 4" in _run("short", "--small", "--seconds", "0.5", "--out", str(tmp_path)).stdout
+    monkeypatch.setitem(PAPERS, "short", Paper("A short paper", _no_data, small=_tables))
+    result = _run("short", "--small", "--seconds", "0.5")
+    assert result.exit_code == 0, result.output
+    assert "Table 4" in result.stdout
+    assert _run("short").exit_code == 1
 
 
 def test_json_holds_the_same(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from dormie.papers.table import Table, text
 def papers(
     names: Annotated[list[str] | None, typer.Argument(metavar="[PAPER]...", help=f"Of {', '.join(PAPERS)}.")] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Measuring time for each table.")] = 4.0,
+    small: Annotated[bool, typer.Option("--small", help="Fewer rows, where all of them take long.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("papers-out"),
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON for machines instead of tables.")] = False,
 ) -> None:
@@ -28,8 +29,10 @@ def papers(
     try:
         for name in _known(names or []):
             errors.print(f"{name}: training and measuring ...", markup=False)
-            tables = [_shown(table, None if as_json else console) for table in PAPERS[name].tables(seconds)]
-            figures = _draw(PAPERS[name], out, errors)
+            paper = PAPERS[name]
+            work = paper.small if small and paper.small is not None else paper.tables
+            tables = [_shown(table, None if as_json else console) for table in work(seconds)]
+            figures = _draw(paper, out, errors)
             errors.print("".join(f"  {figure}\n" for figure in figures), end="", markup=False, soft_wrap=True)
             records.append({"paper": name, "tables": tables, "figures": [str(figure) for figure in figures]})
     except (ValueError, OSError) as error:
@@ -38,8 +41,8 @@ def papers(
     if as_json:
         print(json.dumps({"environment": environment(), "papers": records or _list()}))
     elif not names:
-        for paper in _list():
-            console.print(f"{paper['paper']:12s} {paper['title']}", markup=False, soft_wrap=True)
+        for line in _list():
+            console.print(f"{line['paper']:12s} {line['title']}", markup=False, soft_wrap=True)
 
 
 def _known(names: list[str]) -> list[str]:

@@ -6,5 +6,6 @@
 from __future__ import annotations
 
 from dormie.estimators.kernel_fisher import KernelFisherDiscriminant
+from dormie.estimators.virtual_svc import VirtualSVC
 
-__all__ = ["KernelFisherDiscriminant"]
+__all__ = ["KernelFisherDiscriminant", "VirtualSVC"]

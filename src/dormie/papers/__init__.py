@@ -11,17 +11,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dormie.papers import decoste2002, decoste2002_figures, muller2004
+from dormie.papers import burges1997, decoste2002, decoste2002_figures, muller2004
 from dormie.papers.table import Table
 
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper: what it is, its tables (given seconds of measuring for each), and its figures (given a folder)."""
+    """One paper: what it is, its tables (given seconds of measuring for each), and its figures (given a folder).
+
+    `small` gives the same tables from fewer rows, where those of all rows take long.
+    """
 
     title: str
     tables: Callable[[float], Iterator[Table]]
     figures: Callable[[Path], list[Path]] | None = None
+    small: Callable[[float], Iterator[Table]] | None = None
 
 
 PAPERS = {
@@ -30,5 +34,10 @@ PAPERS = {
         "DeCoste, Anytime Interval-Valued Outputs for Kernel Machines, ICML 2002",
         decoste2002.tables,
         decoste2002_figures.draw,
+    ),
+    "burges1997": Paper(
+        "Burges and Schoelkopf, Improving the Accuracy and Speed of Support Vector Machines, NIPS 1997",
+        burges1997.tables,
+        small=burges1997.small_tables,
     ),
 }

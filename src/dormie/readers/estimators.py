@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dormie.machine import Machine
-from dormie.rules import Sign
+from dormie.readers.sklearn_multiclass import one_vs_rest
+from dormie.rules import Argmax, Sign
 
 
 def read_kernel_fisher(model: Any) -> Machine:
     """KernelFisherDiscriminant: class 1 only above 0."""
     return Machine(model.kernel_, model.X_fit_, model.dual_coef_, model.intercept_, Sign(model.classes_, zero=0))
+
+
+def virtual_svc(model: Any, machines: list[Machine]) -> Machine:
+    """VirtualSVC, given the machine of each of its estimators: of one a class, the first of equal maxima answers."""
+    if len(machines) == 1:
+        return machines[0]
+    return replace(one_vs_rest(model, machines), rule=Argmax(model.classes_))

@@ -99,6 +99,10 @@ def _read_one_vs_rest(model: Any) -> Machine:
     return one_vs_rest(model, [read_sklearn(estimator) for estimator in model.estimators_])
 
 
+def _read_virtual(model: Any) -> Machine:
+    return estimators.virtual_svc(model, [read_sklearn(estimator) for estimator in model.estimators_])
+
+
 _READERS: dict[str, Callable[[Any], Machine]] = {
     "SVC": svm.read_classifier,
     "NuSVC": svm.read_classifier,
@@ -110,6 +114,7 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
     "KernelRidge": regression.read_kernel_ridge,
     "GaussianProcessRegressor": regression.read_gaussian_process,
     "KernelFisherDiscriminant": estimators.read_kernel_fisher,
+    "VirtualSVC": _read_virtual,
     "OneVsRestClassifier": _read_one_vs_rest,
     "Pipeline": _read_pipeline,
     "BaseSearchCV": _read_search,

@@ -1,0 +1,121 @@
+"""Ways to move an image without changing what it shows: what `VirtualSVC` may do to its support vectors.
+
+An invariance is any function from rows to moved rows, or to a list of them, one array a way to move. Those here treat
+every row as an image. What comes in at the border repeats the border, so that any background will do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+Rows = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+_STRAIGHT = ((-1, 0), (1, 0), (0, -1), (0, 1))
+_DIAGONAL = ((-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Every image moved by so many pixels in each of 4 or 8 directions.
+
+    shape: height and width of an image, and the number of channels where there are several; squares need none
+    """
+
+    pixels: int = 1
+    directions: int = 4
+    shape: Shape | None = None
+
+    def __post_init__(self) -> None:
+        if self.pixels != int(self.pixels) or self.pixels < 1:
+            raise ValueError(f"Shifts: pixels must be a whole number of at least 1, got {self.pixels!r}")
+        if self.directions not in (4, 8):
+            raise ValueError(f"Shifts: directions must be 4 or 8, got {self.directions!r}")
+        _require_shape(self, self.shape)
+
+    def __call__(self, rows: Rows) -> list[Rows]:
+        images = _images(self, self.shape, rows)
+        ways = _STRAIGHT if self.directions == 4 else _STRAIGHT + _DIAGONAL
+        return [_shifted(images, self.pixels * down, self.pixels * right).reshape(rows.shape) for down, right in ways]
+
+
+@dataclass(frozen=True)
+class Rotations:
+    """Every image turned about its middle by so many degrees, one way and the other.
+
+    shape: as for `Shifts`
+    """
+
+    degrees: float = 10.0
+    shape: Shape | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.degrees) and self.degrees > 0):
+            raise ValueError(f"Rotations: degrees must be a number above 0, got {self.degrees!r}")
+        _require_shape(self, self.shape)
+
+    def __call__(self, rows: Rows) -> list[Rows]:
+        images = _images(self, self.shape, rows)
+        return [_rotated(images, angle).reshape(rows.shape) for angle in (self.degrees, -self.degrees)]
+
+
+@dataclass(frozen=True)
+class Thickness:
+    """Every image with bright lines thicker, and with bright lines thinner.
+
+    amount: how far towards the largest, or smallest, of each pixel and its four neighbours; above 0, and 1 at most
+    shape: as for `Shifts`
+    """
+
+    amount: float = 0.5
+    shape: Shape | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.amount <= 1:
+            raise ValueError(f"Thickness: amount must be above 0 and at most 1, got {self.amount!r}")
+        _require_shape(self, self.shape)
+
+    def __call__(self, rows: Rows) -> list[Rows]:
+        images = _images(self, self.shape, rows)
+        cross = ndimage.generate_binary_structure(2, 1).reshape(1, 3, 3, *(1,) * (images.ndim - 3))
+        extremes = (f(images, footprint=cross, mode="nearest") for f in (ndimage.grey_dilation, ndimage.grey_erosion))
+        return [(images + self.amount * (extreme - images)).reshape(rows.shape) for extreme in extremes]
+
+
+def _shifted(images: Rows, down: int, right: int) -> Rows:
+    height, width = images.shape[1:3]
+    from_row = np.clip(np.arange(height) - down, 0, height - 1)
+    from_column = np.clip(np.arange(width) - right, 0, width - 1)
+    return images[:, from_row[:, None], from_column]
+
+
+def _rotated(images: Rows, degrees: float) -> Rows:
+    # Bilinear: splines of a higher order ring at the edges of strokes.
+    return np.asarray(ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=1, mode="nearest"))
+
+
+def _require_shape(invariance: object, shape: Shape | None) -> None:
+    if shape is not None and not (len(shape) in (2, 3) and all(side == int(side) and side >= 1 for side in shape)):
+        raise ValueError(
+            f"{type(invariance).__name__}: shape must be (height, width) or (height, width, channels), got {shape!r}"
+        )
+
+
+def _images(invariance: object, shape: Shape | None, rows: Rows) -> Rows:
+    """The rows as images: n x height x width, and channels where there are several."""
+    features = rows.shape[1]
+    if shape is None:
+        side = math.isqrt(features)
+        shape = (side, side)
+        advice = "are not square images: give the shape=(height, width) that they have"
+    else:
+        advice = f"are not images of shape {shape}, which have {math.prod(shape)} values"
+    if math.prod(shape) != features:
+        raise ValueError(f"{type(invariance).__name__}: rows of {features} features {advice}")
+    return rows.reshape(len(rows), *shape)
