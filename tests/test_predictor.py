@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 import dormie
 from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
-from dormie.plan import Exact, Plan, Source
+from dormie.plan import Count, Evidence, Exact, Plan, Risk, Source
 from dormie.rules import Sign
 from dormie.stages import Dense
 from dormie.stages.base import Decisions, Stage
@@ -92,6 +93,28 @@ def test_repr_tells_what_the_machine_is_and_what_is_promised() -> None:
     assert f"{fast.plan.machine.n_points} points of 3 features, 3 outputs" in text
     assert f"stages: {' -> '.join(stage.name for stage in fast.plan.stages)}" in text
     assert "promise: exact" in text
+
+
+def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
+    evidence = Evidence(3500, 1, 0.0136, 1.5, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
+    plan = replace(FAST["three classes, text"].plan, guarantee=Risk(1e-3, 0.95, evidence))
+    text = dormie.Predictor(plan).explain()
+    promise = "risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence"
+    for part in (
+        f"Promise: {promise}.",
+        "disagreement on 1 of 3,500 rows that nothing was fitted on",
+        "p-value 0.014",
+        "caution 1.5, the boldest to pass of 7 tested; 2024-12-31, seed 3, dormie 0.1, numpy 2.0",
+        "it holds for rows exchangeable with those",
+    ):
+        assert part in text
+    assert f"promise: {promise}" in repr(dormie.Predictor(plan))
+    classes = (Count("ash", 3000, 0), Count("elm", 500, 1))
+    text = dormie.Predictor(replace(plan, guarantee=Risk(0.1, 0.95, replace(evidence, classes=classes)))).explain()
+    assert "at most 10 % of the rows of each class" in text
+    assert "class ash: on 0 of 3,000\n" in text
+    assert "class elm: on 1 of 500\n" in text
+    assert "of the classes listed" in text
 
 
 def _copies(fast: dormie.Predictor, folder: Path) -> dict[str, dormie.Predictor]:

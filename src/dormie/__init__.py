@@ -16,7 +16,7 @@ from typing import Any
 
 from dormie import kernels, native, plan_file, rules
 from dormie.anytime import Answers, Step
-from dormie.errors import PlanFileError, UnreadableModelError
+from dormie.errors import BrokenPromiseWarning, PlanFileError, TrainingRowsWarning, UnreadableModelError
 from dormie.machine import Affine, Machine
 from dormie.planner import compile
 from dormie.predictor import Predictor, Trace
@@ -27,12 +27,14 @@ from dormie.version import __version__
 __all__ = [
     "Affine",
     "Answers",
+    "BrokenPromiseWarning",
     "Machine",
     "PlanFileError",
     "Predictor",
     "Reduction",
     "Step",
     "Trace",
+    "TrainingRowsWarning",
     "UnreadableModelError",
     "__version__",
     "build_info",

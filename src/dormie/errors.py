@@ -1,4 +1,4 @@
-"""The errors a caller may want to catch by name; everything else is a plain ValueError or TypeError."""
+"""The errors and warnings a caller may want to catch by name; every other error is a plain ValueError or TypeError."""
 
 
 class UnreadableModelError(ValueError):
@@ -7,3 +7,11 @@ class UnreadableModelError(ValueError):
 
 class PlanFileError(ValueError):
     """A plan file that is damaged, of another protocol, or not a plan file at all."""
+
+
+class TrainingRowsWarning(UserWarning):
+    """Rows to calibrate on that look like those the model was trained on."""
+
+
+class BrokenPromiseWarning(UserWarning):
+    """An audit has found more disagreement with the full machine than the plan promises."""

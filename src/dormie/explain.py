@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dormie import flow
-from dormie.plan import Plan
+from dormie.plan import Evidence, Plan, Risk
 
 _REWRITES = {
     "fold_linear": "a linear kernel needs one vector an output",
@@ -19,6 +19,8 @@ _STAGES = {
     "dense": "the full sum, in float32 with a bound on its rounding, then in float64 where that leaves a doubt",
     "fast_stopping": "the largest terms first, until what is left cannot change the answer (Muller 2004)",
     "geometry": "a few landmark vectors, until what they leave open cannot change the answer (DeCoste 2002)",
+    "linear_filter": "a linear machine, where its output is far enough to one side (DeCoste & Mazzoni 2003)",
+    "nearest": "the nearest support vectors first, until their sum leans far enough (DeCoste & Mazzoni 2003)",
     "reduced_set": "few vectors in place of all, more where few leave a doubt (Burges & Schölkopf 1997)",
 }
 
@@ -32,6 +34,8 @@ def explain(plan: Plan) -> str:
     lines += [f"  {stage}: {_STAGES.get(stage.name, stage.name)}" for stage in plan.stages]
     lines += _choice(plan)
     lines.append(f"Promise: {plan.guarantee}.")
+    if isinstance(plan.guarantee, Risk):
+        lines += _grounds(plan.guarantee.evidence)
     return "\n".join(lines)
 
 
@@ -46,3 +50,18 @@ def _choice(plan: Plan) -> list[str]:
         early = f"{trial.settled:6.1%} settled before the dense stage"
         lines.append(f"  {trial.stages:<{width}}  {trial.microseconds:8.2f} us a row  {early}{mark}")
     return lines
+
+
+def _grounds(evidence: Evidence) -> list[str]:
+    """What a risk rests on, and for whom it holds."""
+    versions = ", ".join(f"{name} {version}" for name, version in evidence.versions.items())
+    return [
+        f"  evidence: disagreement on {evidence.disagreements:,} of {evidence.rows:,} rows that nothing was fitted on "
+        f"or chosen by, p-value {evidence.p_value:.2g}",
+        *(f"    class {count.label}: on {count.disagreements:,} of {count.rows:,}" for count in evidence.classes),
+        f"  caution {evidence.caution:g}, the boldest to pass of {evidence.tested:,} tested; {evidence.date}, "
+        f"seed {evidence.seed}, {versions}",
+        "  it holds for rows exchangeable with those: of the same source, drawn the same way"
+        + (", of the classes listed" if evidence.classes else ""),
+        "  Predictor.audited() watches whether rows in service still keep to it",
+    ]

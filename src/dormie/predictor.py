@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from operator import index
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from dormie.machine import Floats
 from dormie.plan import Plan
 from dormie.rows import check_rows
 from dormie.stages import Dense, FastStopping, Geometry
+
+if TYPE_CHECKING:
+    from dormie.audit import Audit, Status
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Predictor:
         """
         machine = self.plan.machine
         if deadline is None:
-            return machine.rule.labels(flow.answers(self.plan.stages, check_rows(X, machine)))
+            return machine.rule.labels(self._answers(check_rows(X, machine)))
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         try:
@@ -62,6 +65,9 @@ class Predictor:
             anytime.require_finite(rows, machine)
             raise
         return Answers(machine.rule.labels(answers), settled)
+
+    def _answers(self, rows: Any) -> npt.NDArray[Any]:
+        return flow.answers(self.plan.stages, rows)
 
     def decision_function(self, X: Any) -> Floats:
         """The full outputs of every row in float64, in the original model's shape."""
@@ -91,6 +97,29 @@ class Predictor:
         count = len(found.answers)
         return Trace(np.broadcast_to(names[found.settled_by], count), np.broadcast_to(found.evaluations, count))
 
+    def audited(
+        self,
+        rate: float = 0.01,
+        *,
+        confidence: float = 0.99,
+        callback: Callable[[Status], object] | None = None,
+        seed: int | None = None,
+    ) -> AuditedPredictor:
+        """The same predictor, with a random share of its rows evaluated in full as well, to see the promise kept.
+
+        rate        share of the rows: what the audit costs, in full evaluations
+        confidence  of the alarm: while the promise is kept, the chance that it is ever raised is at most the rest
+        callback    called with the `status` once the promise is broken, before the warning
+        seed        of the draw (default: another one every time, so that many short runs see different rows)
+
+        `status` says at any time what was found since the audit began; long good service outweighs what comes after
+        it, so begin a new one (`audited` again) from time to time. Exact plans, and those with a tolerance, pass
+        through: nothing of theirs can disagree. A risk for each class is watched in all classes together.
+        """
+        from dormie.audit import Audit  # here: it needs scipy.special
+
+        return AuditedPredictor(self.plan, Audit(self.plan.guarantee, rate, confidence, callback, seed))
+
     def explain(self) -> str:
         """What was chosen, why, and what is promised."""
         return explain(self.plan)
@@ -110,6 +139,30 @@ class Predictor:
             f"  stages: {flow.describe(self.plan.stages)}\n"
             f"  promise: {self.plan.guarantee}"
         )
+
+
+class AuditedPredictor(Predictor):
+    """A predictor whose answers are compared with the full machine's, for a share of the rows.
+
+    Only `predict` is audited, and not what it gives at a deadline: whatever is settled then is certified.
+    """
+
+    def __init__(self, plan: Plan, audit: Audit) -> None:
+        super().__init__(plan)
+        self._audit = audit
+
+    @property
+    def status(self) -> Status:
+        """What the audit has found so far."""
+        return self._audit.status
+
+    def _answers(self, rows: Any) -> npt.NDArray[Any]:
+        found = flow.run(self.plan.stages, rows)
+        self._audit.watch(self.plan.stages, rows, found)
+        return found.answers
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}\n  audit of {100 * self._audit.rate:g} % of the rows: {self.status}"
 
 
 def _seconds(deadline: Any) -> float:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dormie.errors import PlanFileError
-from dormie.plan import Plan
+from dormie.plan import Plan, Risk
 from dormie.plan_file import archive, load, npy
 from dormie.plan_file.describe import describe
 from dormie.plan_file.document import SCHEMA, Document
@@ -69,6 +69,34 @@ def _replace_payload(name: str, payload: bytes) -> Callable[[Document], None]:
         document.arrays[name] = raw[: len(raw) - len(payload)] + payload
 
     return change
+
+
+def _risk(**change: Any) -> Callable[[Document], None]:
+    """A risk in each of two classes, with a change to it or to its evidence."""
+    evidence: dict[str, Any] = {
+        "rows": 900,
+        "disagreements": 1,
+        "p_value": 0.01,
+        "caution": 2.0,
+        "tested": 3,
+        "date": "2024-12-31",
+        "seed": 0,
+        "versions": {"dormie": "0.1"},
+        "classes": [
+            {"label": "ash", "rows": 300, "disagreements": 0},
+            {"label": "elm", "rows": 600, "disagreements": 1},
+        ],
+    }
+    risk = {"name": "risk", "alpha": 0.05, "confidence": 0.95, "evidence": evidence}
+    for name, value in change.items():
+        (risk if name in risk else evidence)[name] = value
+    return _set("guarantee", to=risk)
+
+
+def test_a_risk_as_it_should_be_is_accepted(tmp_path: Path) -> None:
+    guarantee = load(written(tmp_path, crafted(_risk()))).guarantee
+    assert isinstance(guarantee, Risk)
+    assert guarantee.per_class
 
 
 def test_a_document_left_alone_is_accepted(tmp_path: Path) -> None:
@@ -134,6 +162,35 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
     "stage does not fit": (_replace_array("stages/0/T.npy", np.zeros((2, 5))), "T must fit the machine"),
     "stage array flat": (_replace_array("stages/0/T.npy", np.zeros(6)), "do not fit together"),
     "guarantee unknown": (_set("guarantee", "name", to="always right"), "guarantee is 'always right'"),
+    "risk of nothing": (_risk(alpha=0.0), "alpha must lie between 0 and 1"),
+    "risk of all": (_risk(alpha=1.0), "alpha must lie between 0 and 1"),
+    "risk whole": (_risk(alpha=1), "alpha must be a number with a decimal point"),
+    "confidence beyond 1": (_risk(confidence=1.5), "confidence must lie between 0 and 1"),
+    "confidence not borne out": (_risk(p_value=0.06), r"p-value of 0\.06 does not carry a confidence of 0\.95"),
+    "p-value negative": (_risk(p_value=-0.1), "evidence out of range"),
+    "evidence missing": (_set("guarantee", to={"name": "risk", "alpha": 0.1, "confidence": 0.9}), "lacks evidence"),
+    "evidence no object": (_risk(evidence=[]), "guarantee.evidence must be an object"),
+    "evidence empty": (_risk(evidence={}), "guarantee.evidence lacks caution"),
+    "evidence with more": (_risk(code="1"), "guarantee.evidence has a field 'code'"),
+    "evidence of an exact plan": (_set("guarantee", to={"name": "exact", "evidence": {}}), "field 'evidence'"),
+    "disagreements too many": (_risk(rows=1, disagreements=2, classes=[]), "2 disagreements on 1 rows"),
+    "disagreements negative": (_risk(disagreements=-1), "-1 disagreements"),
+    "rows with a fraction": (_risk(rows=900.0), "rows must be a whole number"),
+    "caution negative": (_risk(caution=-1.0), "evidence out of range"),
+    "nothing tested": (_risk(tested=0), "evidence out of range"),
+    "seed negative": (_risk(seed=-1), "evidence out of range"),
+    "seed huge": (_risk(seed=2**63), "beyond 64 bits"),
+    "date in words": (_risk(date="yesterday"), "do not fit together"),
+    "date by weeks": (_risk(date="2024-W01-1"), "must read like 2024-12-31"),
+    "date a number": (_risk(date=20241231), "date must be text"),
+    "evidence versions": (_risk(versions={"numpy": 2}), r"evidence.versions\['numpy'\] must be text"),
+    "class no object": (_risk(classes=["ash"]), r"classes\[0\] must be an object"),
+    "class without a label": (_risk(classes=[{"rows": 900, "disagreements": 1}]), "lacks label"),
+    "class of a number": (_risk(classes=[{"label": 1, "rows": 900, "disagreements": 1}]), "label must be text"),
+    "classes that do not add up": (
+        _risk(classes=[{"label": "ash", "rows": 899, "disagreements": 1}]),
+        "do not add up",
+    ),
     "source": (_set("source", "versions", to={"numpy": 2}), "versions.*must be text"),
     "rewrites": (_set("rewrites", to=[None]), r"rewrites\[0\] must be text"),
     "integer too large": (_set("source", "points", to=10**19), "beyond 64 bits"),
@@ -240,6 +297,8 @@ def test_whatever_stands_in_the_schema_nothing_but_a_plan_or_a_refusal_comes_of_
     tmp_path: Path, data: st.DataObject
 ) -> None:
     def change(document: Document) -> None:
+        if data.draw(st.booleans()):
+            _risk()(document)
         places = _places(document.schema)
         holder, key = places[data.draw(st.integers(0, len(places) - 1))]
         other, other_key = places[data.draw(st.integers(0, len(places) - 1))]

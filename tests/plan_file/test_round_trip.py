@@ -15,7 +15,7 @@ from dormie import reference
 from dormie.errors import PlanFileError
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Machine
-from dormie.plan import Exact, Plan, Source
+from dormie.plan import Count, Evidence, Exact, Guarantee, Plan, Risk, Source, Tolerance
 from dormie.plan_file import load, save
 from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
@@ -46,6 +46,15 @@ LABELS = [
 ]
 
 
+EVIDENCE = Evidence(3500, 1, 0.013, 1.5, 7, "2024-12-31", 2**62, {"dormie": "0.1", "numpy": "2.0"})
+GUARANTEES = [
+    Exact(),
+    Tolerance(0.1),
+    Risk(1e-3, 0.95, EVIDENCE),
+    Risk(0.1, 0.9, replace(EVIDENCE, classes=(Count("", 3000, 0), Count("ülm\ud800", 500, 1)))),
+]
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "a plan.dormie"
@@ -65,6 +74,23 @@ def test_rules_come_back(rule: Rule, path: Path) -> None:
     loaded = load(path)
     assert type(loaded.machine.rule) is type(rule)
     assert_same_plan(plan, loaded)
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=["exact", "tolerance", "risk", "risk of each class"])
+def test_guarantees_come_back(guarantee: Guarantee, path: Path) -> None:
+    save(replace(plan_of(), guarantee=guarantee), path)
+    loaded = load(path).guarantee
+    assert type(loaded) is type(guarantee)
+    assert loaded == guarantee
+
+
+def test_numbers_of_numpy_come_back_as_plain_ones(path: Path) -> None:
+    evidence = Evidence(np.int64(100), np.int64(0), np.float64(0.01), 1, 1, "2024-12-31", 0)  # type: ignore[arg-type]
+    save(replace(plan_of(), guarantee=Risk(np.float64(0.5), 0.9, evidence)), path)
+    loaded = load(path).guarantee
+    assert loaded == Risk(0.5, 0.9, Evidence(100, 0, 0.01, 1.0, 1, "2024-12-31", 0))
+    assert isinstance(loaded, Risk)
+    assert type(loaded.evidence.caution) is float
 
 
 def test_argmax_comes_back(path: Path) -> None:

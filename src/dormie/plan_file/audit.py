@@ -8,7 +8,7 @@ from dormie.errors import PlanFileError
 from dormie.plan_file.audit_arrays import audit_arrays
 from dormie.plan_file.document import PROTOCOL, Document
 from dormie.plan_file.require import Kinds, require_fields, require_kind, shown
-from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
+from dormie.plan_file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
 from dormie.stages import STAGES
 
 _SCHEMA: dict[str, Kinds] = {
@@ -42,7 +42,7 @@ def audit(document: Document) -> None:
     used = _audit_machine(schema) + _audit_stages(schema)
     if sorted(used) != sorted(schema["arrays"]):
         raise PlanFileError("the schema must refer to each of its arrays just once")
-    _audit_form(schema["guarantee"], "guarantee", GUARANTEES, schema)
+    _audit_guarantee(schema["guarantee"], schema)
     _audit_source(schema["source"])
     _require_names(schema["rewrites"], "rewrites")
     for number, trial in enumerate(schema["trials"]):
@@ -161,7 +161,22 @@ def _audit_stage(stage: Any, number: int, schema: dict[str, Any]) -> list[str]:
     return list(stage["arrays"].values())
 
 
+def _audit_guarantee(guarantee: dict[str, Any], schema: dict[str, Any]) -> None:
+    _audit_form(guarantee, "guarantee", GUARANTEES, schema)
+    if "evidence" not in guarantee:
+        return
+    where, evidence = "guarantee.evidence", guarantee["evidence"]
+    require_fields(evidence, where, dict(EVIDENCE))
+    _require_versions(evidence["versions"], f"{where}.versions")
+    for number, count in enumerate(evidence["classes"]):
+        require_fields(count, f"{where}.classes[{number}]", dict(COUNT))
+
+
 def _audit_source(source: dict[str, Any]) -> None:
     require_fields(source, "source", {"description": str, "points": int, "versions": dict})
-    for name, version in source["versions"].items():
-        require_kind(version, f"source.versions[{shown(name)}]", str)
+    _require_versions(source["versions"], "source.versions")
+
+
+def _require_versions(versions: dict[str, Any], where: str) -> None:
+    for name, version in versions.items():
+        require_kind(version, f"{where}[{shown(name)}]", str)

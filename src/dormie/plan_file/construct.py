@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dormie.errors import PlanFileError
 from dormie.kernels import Kernel
 from dormie.machine import Affine, Machine
-from dormie.plan import Plan, Source, Trial
+from dormie.plan import Count, Evidence, Guarantee, Plan, Source, Trial
 from dormie.plan_file import npy
 from dormie.plan_file.document import Document
 from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form
@@ -24,9 +24,9 @@ def construct(document: Document) -> Plan:
     try:
         machine = _machine(document)
         stages = tuple(_stage(stage, machine, document) for stage in schema["stages"])
+        guarantee = _guarantee(schema["guarantee"])
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise PlanFileError(f"the parts of the plan do not fit together: {error}") from error
-    guarantee = _build(schema["guarantee"], GUARANTEES)
     trials = tuple(Trial(**trial) for trial in schema["trials"])
     return Plan(machine, stages, guarantee, Source(**schema["source"]), tuple(schema["rewrites"]), trials)
 
@@ -80,3 +80,12 @@ def _input_map(described: dict[str, str] | None, document: Document) -> Affine |
 def _stage(described: dict[str, Any], machine: Machine, document: Document) -> Stage:
     arrays = {name: _array(reference, document) for name, reference in described["arrays"].items()}
     return STAGES[described["name"]].restore(machine, described["numbers"], arrays)
+
+
+def _guarantee(described: dict[str, Any]) -> Guarantee:
+    built = {}
+    if "evidence" in described:
+        classes = tuple(Count(**count) for count in described["evidence"]["classes"])
+        built["evidence"] = Evidence(**(described["evidence"] | {"classes": classes}))
+    guarantee: Guarantee = _build(described, GUARANTEES, **built)
+    return guarantee

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from dormie.kernels import Custom, Kernel, Normalized
 from dormie.machine import Machine
-from dormie.plan import Plan
+from dormie.plan import Evidence, Guarantee, Plan, Risk
 from dormie.plan_file import npy
 from dormie.plan_file.document import PROTOCOL, Document, Raw
-from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
+from dormie.plan_file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
 from dormie.rules import ClassRule, Rule
 from dormie.stages.base import Stage
 from dormie.version import __version__
@@ -27,14 +27,14 @@ def describe(plan: Plan) -> Document:
         "dormie": __version__,
         "machine": _machine(plan.machine, members),
         "stages": [_stage(stage, number, members) for number, stage in enumerate(plan.stages)],
-        "guarantee": _form(plan.guarantee, GUARANTEES),
+        "guarantee": _guarantee(plan.guarantee),
         "source": {
             "description": str(plan.source.description),
             "points": int(plan.source.points),
-            "versions": {str(name): str(version) for name, version in plan.source.versions.items()},
+            "versions": _versions(plan.source.versions),
         },
         "rewrites": [str(name) for name in plan.rewrites],
-        "trials": [{name: kind(getattr(trial, name)) for name, kind in TRIAL.items()} for trial in plan.trials],
+        "trials": [_fields(trial, TRIAL) for trial in plan.trials],
         "arrays": members.entries,
     }
     return Document(schema, dict(sorted(members.raw.items())))
@@ -83,6 +83,25 @@ def _form(value: object, forms: dict[str, Form], **described: Any) -> dict[str, 
         raise ValueError(f"plan files have no word for {type(value).__name__}; they know {', '.join(forms)}")
     kinds = forms[name].parameters
     return {"name": name} | {p: described.get(p) or kind(getattr(value, p)) for p, kind in kinds.items()}
+
+
+def _fields(value: object, kinds: dict[str, type]) -> dict[str, Any]:
+    return {name: kind(getattr(value, name)) for name, kind in kinds.items()}
+
+
+def _versions(versions: dict[str, str]) -> dict[str, str]:
+    return {str(name): str(version) for name, version in versions.items()}
+
+
+def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    if not isinstance(guarantee, Risk):
+        return _form(guarantee, GUARANTEES)
+    return _form(guarantee, GUARANTEES, evidence=_evidence(guarantee.evidence))
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    classes = [_fields(count, COUNT) for count in evidence.classes]
+    return _fields(evidence, EVIDENCE) | {"versions": _versions(evidence.versions), "classes": classes}
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:

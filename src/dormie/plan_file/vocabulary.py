@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dormie.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
-from dormie.plan import Exact, Tolerance
+from dormie.plan import Exact, Risk, Tolerance
 from dormie.rules import Argmax, OneVsOneVote, Sign, Value
 
 
@@ -31,7 +31,24 @@ RULES = {
     "value": Form(Value, {"tolerance": float, "flat": bool}),
 }
 
-GUARANTEES = {"exact": Form(Exact, {}), "tolerance": Form(Tolerance, {"epsilon": float})}
+GUARANTEES = {
+    "exact": Form(Exact, {}),
+    "tolerance": Form(Tolerance, {"epsilon": float}),
+    "risk": Form(Risk, {"alpha": float, "confidence": float, "evidence": dict}),
+}
+
+EVIDENCE: dict[str, type] = {
+    "rows": int,
+    "disagreements": int,
+    "p_value": float,
+    "caution": float,
+    "tested": int,
+    "date": str,
+    "seed": int,
+    "versions": dict,
+    "classes": list,
+}
+COUNT: dict[str, type] = {"label": str, "rows": int, "disagreements": int}
 
 TRIAL: dict[str, type] = {"stages": str, "settled": float, "microseconds": float}
 
