@@ -13,6 +13,11 @@ template <class T> inline constexpr int tile_width = 128 / sizeof(T);
 // A panel is the unit of summation: its terms are added in T, panels are added in double.
 inline constexpr int panel_tiles = 8;
 template <class T> inline constexpr int panel_width = panel_tiles * tile_width<T>;
+// What the length of a vector is rounded up to: no instruction set has longer registers than 64 bytes.
+template <class T> constexpr ptrdiff_t padded(ptrdiff_t n) {
+    constexpr ptrdiff_t whole = 64 / sizeof(T);
+    return (n + whole - 1) / whole * whole;
+}
 // Rows of kernel values lie this far apart: not a power of two, which would crowd them into a few cache sets.
 template <class T> inline constexpr int panel_stride = panel_width<T> + tile_width<T>;
 // A dot product is summed in chunks of features, and the chunks are then added: the length of a chain of roundings is
@@ -62,6 +67,9 @@ template <class T> struct Ops {
     // sums[which[o]] += values . weights[o], rows of weights panel_width apart; each dot product is summed in T, over n
     // values (whole tiles), and added in double
     void (*weigh)(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums);
+
+    // out[k] = x . points[which[k] * stride ...] for k < n; both are padded with zeros to `length`, whole vectors
+    void (*dots)(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, int n, ptrdiff_t length, T *out);
 
     // Forward substitution with one tile of a triangular matrix, for a group of rows: q[i * group_rows + r] solves
     // sum_k block[i][k] q_k = values[r * stride + i] - known[r * stride + i]; block is tile_width square, with the

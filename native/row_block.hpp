@@ -50,6 +50,8 @@ template <class T> class RowBlock {
 
     int count() const { return count_; }
     const RowTraits &row(int r) const { return rows_[r]; }
+    // The row itself, mapped and rounded.
+    const T *values(int r) const { return plain_.get() + r * machine_.features; }
 
     // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane].
     void products(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {

@@ -133,6 +133,31 @@ void weigh(const T *values, const T *weights, int n, const int32_t *which, int o
     }
 }
 
+// Two sums for each point, so that no addition waits for the one before.
+template <class T, int several>
+inline void dots_of(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, ptrdiff_t length, T *out) {
+    constexpr int N = lanes<T>;
+    const T *s[several];
+    for (int k = 0; k < several; k++) s[k] = points + which[k] * stride;
+    Vec<T> even[several] = {}, odd[several] = {};
+    ptrdiff_t j = 0;
+    for (; j + 2 * N <= length; j += 2 * N)
+        for (int k = 0; k < several; k++) {
+            even[k] += load(x + j) * load(s[k] + j);
+            odd[k] += load(x + j + N) * load(s[k] + j + N);
+        }
+    if (j < length)
+        for (int k = 0; k < several; k++) even[k] += load(x + j) * load(s[k] + j);
+    for (int k = 0; k < several; k++) out[k] = sum_lanes<T>(even[k] + odd[k]);
+}
+
+template <class T>
+void dots(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, int n, ptrdiff_t length, T *out) {
+    int k = 0;
+    for (; k + 4 <= n; k += 4) dots_of<T, 4>(x, points, stride, which + k, length, out + k);
+    for (; k < n; k++) dots_of<T, 1>(x, points, stride, which + k, length, out + k);
+}
+
 template <class T> void solve(const T *values, const T *known, ptrdiff_t stride, const T *block, T *q) {
     constexpr int R = group_rows_, W = tile_width<T>;
     T rest[W][R];
@@ -197,7 +222,7 @@ constexpr int weigh_roundings_ = dormie::panel_width<T> / lanes<T> / 2 + 1 + __b
 
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
     return {name,     group_rows_,   list_tiles_, weigh_roundings_<T>, group_products<T>, list_products<T>, kernel_values<T>,
-            weigh<T>, solve<T>,      project<T>,  exp2_array<T>,     peak<T>};
+            weigh<T>, dots<T>,       solve<T>,    project<T>,          exp2_array<T>,     peak<T>};
 }
 
 }  // namespace

@@ -45,6 +45,12 @@ SPAN = (
 # The arrays of the reduced_set stage, in the order of Vectors (reduced_set.hpp).
 VECTORS = ("points", "sizes", "weights", "rho")
 
+# The arrays of the linear_filter stage that the native core keeps; the thresholds come with each call.
+LINEAR = ("vectors", "bias")
+
+# Those of the nearest stage that it keeps, in the order of BoundNearest (bindings.cpp).
+NEIGHBOURS = ("basis", "steps", "centers", "orders")
+
 
 def dense(machine: Machine) -> Any:
     """The native dense evaluation of a machine, or None."""
@@ -68,6 +74,18 @@ def reduced_set(machine: Machine, arrays: Mapping[str, Any]) -> Any:
     """The native intervals of a machine from a reduced set, or None; arrays as `stages.reduced_set` makes them."""
     kept = _machine(machine)
     return None if kept is None else _native.ReducedSet(kept, *(np.ascontiguousarray(arrays[n]) for n in VECTORS))
+
+
+def linear_filter(machine: Machine, arrays: Mapping[str, Any]) -> Any:
+    """The native linear filter of a machine, or None; arrays as `stages.linear_filter` makes them."""
+    kept = _machine(machine)
+    return None if kept is None else _native.LinearFilter(kept, *(np.ascontiguousarray(arrays[n]) for n in LINEAR))
+
+
+def nearest(machine: Machine, arrays: Mapping[str, Any]) -> Any:
+    """The native nearest support vectors of a machine, or None; arrays as `stages.nearest` makes them."""
+    kept = _machine(machine)
+    return None if kept is None else _native.Nearest(kept, *(np.ascontiguousarray(arrays[n]) for n in NEIGHBOURS))
 
 
 def walk(geometry: Any, row: Any) -> Any:

@@ -17,6 +17,8 @@ from dormie.kernels import RBF, Custom, Normalized
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rules import Value
+from dormie.sketch import scores, tug_of_war
+from dormie.thresholds import crossed
 from dormie.triangular import solve_lower
 
 Arrays = Mapping[str, Any]
@@ -192,6 +194,72 @@ def _reduced_interval(reduced: Machine, rho: Floats, rows: Floats) -> tuple[Floa
         radius = rounding + np.outer(root, rho)
     usable = np.isfinite(middle) & np.isfinite(radius)  # of the others nothing is known
     return np.where(usable, middle, 0.0), np.where(usable, radius, np.inf)
+
+
+def linear_filter_outputs(arrays: Arrays, rows: Any) -> Floats:
+    """The linear machine's outputs: see `stages.linear_filter`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(rows.astype(np.float64) @ arrays["vectors"].T + arrays["bias"])
+
+
+def linear_filter_decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any]:
+    """Answers, and whether each is settled."""
+    return crossed(machine.rule, linear_filter_outputs(arrays, rows), low, high)
+
+
+def nearest_order(machine: Machine, arrays: Arrays, rows: Any) -> Any:
+    """The points in the order that each row takes them, or -1: see `stages.nearest`."""
+    count = int(arrays["steps"][-1])
+    order = np.full((rows.shape[0], count), -1, dtype=np.int64)
+    for block, part in _blocks(machine, rows):
+        usable = _usable(part)
+        if len(arrays["centers"]):
+            found = arrays["orders"][nearest_cells(arrays["centers"], part[usable] @ arrays["basis"].T)]
+        else:
+            sizes = scores(machine, arrays["basis"], part[usable])
+            found = np.array([tug_of_war(machine, row, count) for row in sizes], dtype=np.int64).reshape(-1, count)
+        order[block][usable] = found
+    return order
+
+
+def nearest_sums(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Floats, Any]:
+    """The partial sums after each step, rows x steps x outputs, NaN where numbers are too large, and the cells."""
+    order, steps = nearest_order(machine, arrays, rows), arrays["steps"]
+    sums, cells = np.full((rows.shape[0], len(steps), machine.n_outputs), np.nan), np.zeros(rows.shape[0], np.int64)
+    for block, part in _blocks(machine, rows):
+        for i, x in zip(range(block.start, block.stop), part, strict=True):
+            if order[i, 0] >= 0:
+                values = machine.kernel.matrix(x[None], machine.points[order[i]])[0]
+                terms = np.cumsum(machine.weights[order[i]] * values[:, None], axis=0)
+                sums[i] = machine.bias + terms[steps - 1]
+                if len(arrays["centers"]):
+                    [cells[i]] = nearest_cells(arrays["centers"], x[None] @ arrays["basis"].T)
+    return sums, cells
+
+
+def nearest_decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:
+    """Answers, whether each is settled, and the terms that took; low and high: steps x cells x outputs."""
+    sums, cells = nearest_sums(machine, arrays, rows)
+    answers, settled = np.full(len(cells), -1, dtype=np.intp), np.zeros(len(cells), dtype=bool)
+    terms = np.where(np.isnan(sums).all(axis=(1, 2)), 0, arrays["steps"][-1])
+    for step, count in enumerate(arrays["steps"]):
+        found, now = crossed(machine.rule, sums[:, step], low[step, cells], high[step, cells])
+        now &= ~settled
+        answers[now], terms[now] = found[now], count
+        settled |= now
+    return answers, settled, terms
+
+
+def nearest_cells(centers: Floats, z: Floats) -> Any:
+    """The cell whose centre each row is nearest to, in few coordinates."""
+    return (z @ centers.T - np.einsum("ij,ij->i", centers, centers) / 2).argmax(axis=1)
+
+
+def _usable(rows: Floats) -> Any:
+    """Rows whose numbers the native core's floats have room for."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", rows, rows)
+    return squares < 1e76
 
 
 def _row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:

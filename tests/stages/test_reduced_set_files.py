@@ -132,7 +132,7 @@ def test_arrays_that_no_build_gave_are_refused(change: Change, tmp_path: Path) -
     with pytest.raises(PlanFileError):
         load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
     with pytest.raises(ValueError, match="reduced_set: "):
-        ReducedSet.restore(plan.machine, {}, arrays)
+        ReducedSet.restore(plan.machine, {"certified": True, "caution": 1.0}, arrays)
 
 
 @pytest.mark.parametrize("sizes", [s for how, s in WRONG_SIZES.items() if how not in ("in a row", "a number")], ids=str)
@@ -169,5 +169,7 @@ def test_extreme_numbers_in_a_file_do_no_harm(name: str, size: float) -> None:
     """Certificates made up by hand mean nothing; they may settle rows, but not crash."""
     plan, rows = _plan()
     arrays = plan.stages[0].state()[1]
-    found = ReducedSet.restore(plan.machine, {}, arrays | {name: arrays[name] * size}).decide(rows)
+    found = ReducedSet.restore(
+        plan.machine, {"certified": True, "caution": 1.0}, arrays | {name: arrays[name] * size}
+    ).decide(rows)
     assert set(found.answers.tolist()) <= {-1, 0, 1, 2}

@@ -27,7 +27,7 @@ def middles_start(machine: Machine, n: int, seed: int) -> Floats:
     groups = _classes(machine)
     names, group = np.unique(groups, return_inverse=True)
     counts = _shares(np.bincount(group, weights=sizes).astype(np.float64), np.bincount(group), n)
-    middles = [_k_means(machine.points[group == k], sizes[group == k], counts[k], random) for k in range(len(names))]
+    middles = [k_means(machine.points[group == k], sizes[group == k], counts[k], random) for k in range(len(names))]
     return np.vstack(middles)
 
 
@@ -46,7 +46,7 @@ def _shares(weights: Floats, most: npt.NDArray[np.intp], n: int) -> npt.NDArray[
     return counts
 
 
-def _k_means(points: Floats, sizes: Floats, n: int, random: np.random.Generator) -> Floats:
+def k_means(points: Floats, sizes: Floats, n: int, random: np.random.Generator) -> Floats:
     """Middles of n clusters, the points counting by size."""
     if n == 0:
         return points[:0]

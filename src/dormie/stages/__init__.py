@@ -6,8 +6,12 @@ from dormie.stages.base import Decisions, Stage
 from dormie.stages.dense import Dense
 from dormie.stages.fast_stopping import FastStopping
 from dormie.stages.geometry import Geometry
+from dormie.stages.linear_filter import LinearFilter
+from dormie.stages.nearest import Nearest
 from dormie.stages.reduced_set import ReducedSet
 
-STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Dense, FastStopping, Geometry, ReducedSet)}
+STAGES: dict[str, type[Stage]] = {
+    stage.name: stage for stage in (Dense, FastStopping, Geometry, ReducedSet, LinearFilter, Nearest)
+}
 
-__all__ = ["STAGES", "Decisions", "Dense", "FastStopping", "Geometry", "ReducedSet", "Stage"]
+__all__ = ["STAGES", "Decisions", "Dense", "FastStopping", "Geometry", "LinearFilter", "Nearest", "ReducedSet", "Stage"]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.kernels import Custom
-from dormie.machine import Machine
+from dormie.machine import Floats, Machine
 
 
 class Decisions(NamedTuple):
@@ -29,6 +29,7 @@ class Stage(ABC):
 
     name: ClassVar[str]
     machine: Machine
+    certified: bool = True  # whether what it settles is proved, rounding included
 
     def __str__(self) -> str:
         return self.name
@@ -59,6 +60,13 @@ class CautiousStage(Stage):
     Calibration (`dormie.calibration`) chooses the caution for which held-out rows show the promised risk.
     """
 
+    certified = False
+    caution: float  # how many times as far out as fitted the thresholds are
+
     @abstractmethod
     def cautious(self, caution: float) -> CautiousStage:
-        """The same stage with its thresholds `caution` times as far out as they were fitted (1: as fitted)."""
+        """The same stage with another caution."""
+
+    @abstractmethod
+    def estimate(self, rows: Any) -> Floats | None:
+        """What the stage takes the outputs for, where it has one estimate for all rows; None where it has not."""

@@ -8,6 +8,9 @@ The vectors are in an order in which prefixes serve as well: level j uses the fi
 own, and only the rows it leaves open pay for the vectors of the next. No triangular solve, and float32 will do: where
 the kernel is smooth enough for rho to be small, this is the cheapest certificate there is.
 
+Where it is not, the same few vectors are still right on nearly all rows. In place of rho stands then a half-width that
+was measured on rows (`ReducedSet.calibrated`), and how often the answer may be wrong is for calibration to say.
+
 **Rounding.** rho^2 = |w|^2 - 2 gamma.g + gamma'K gamma, g = <phi(Z), w>: what cancels is all but rho^2, so every number
 comes with a bound on its error (`Expansion`, `Known`), products are added without rounding, and the bounds are added
 to rho^2 before the root. What the sum over the vectors itself loses is bounded in the native core, row by row.
@@ -29,30 +32,33 @@ from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rows import require_finite
-from dormie.stages.base import Decisions, Stage, require_inner_product
+from dormie.stages.base import CautiousStage, Decisions, require_inner_product
 from dormie.triangular import cholesky
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+_NUMBERS = {"certified": bool, "caution": float}
 _UP = 1 + 1e-9  # room for the rounding of the bounds themselves
 _RIDGES = (1e-15, 1e-13, 1e-11, 1e-9, 1e-7)  # of the mean K(z, z)
 _FLOAT_ERROR = 2.0**-20  # of a sum in float32, about, over the sizes of its terms
 
 
-class ReducedSet(Stage):
+class ReducedSet(CautiousStage):
     """Intervals from a few vectors, level by level.
 
     arrays: `points` (n x d, in mapped coordinates), `sizes` (of the levels, ascending to n), `weights` (those of each
-    level below the others', sum of sizes x c), `rho` (levels x c).
+    level below the others', sum of sizes x c), `rho` (levels x c): the half-width of a row with K(x,x) = 1.
     """
 
     name = "reduced_set"
 
-    def __init__(self, machine: Machine, arrays: Arrays) -> None:
+    def __init__(self, machine: Machine, arrays: Arrays, certified: bool = True, caution: float = 1.0) -> None:
         require_inner_product(machine, ReducedSet)
         _require_fit(machine, arrays)
         self.machine = machine
         self.arrays = arrays
+        self.certified = certified
+        self.caution = caution
         self.sizes: tuple[int, ...] = tuple(arrays["sizes"].tolist())
         self._native = native.reduced_set(machine, arrays)
 
@@ -76,8 +82,26 @@ class ReducedSet(Stage):
         fit = _Fit.of(machine, points, expansion)
         return fit.stage(fit.best_weights(sizes))
 
+    @classmethod
+    def calibrated(cls, machine: Machine, points: Floats, weights: Sequence[Floats], half_widths: Floats) -> ReducedSet:
+        """The stage with half-widths (levels x c, for rows with K(x,x) = 1) that were measured rather than proved."""
+        arrays = {
+            "points": np.array(points, dtype=np.float64, order="C"),
+            "sizes": np.array([len(level) for level in weights], dtype=np.int64),
+            "weights": np.concatenate(weights),
+            "rho": np.array(half_widths, dtype=np.float64),
+        }
+        return cls(machine, arrays, certified=False)
+
+    def cautious(self, caution: float) -> ReducedSet:
+        if self.certified:
+            raise ValueError("reduced_set: certified half-widths are what they are; calibrated ones can be scaled")
+        half_widths = self.arrays["rho"] * (caution / self.caution)
+        return ReducedSet(self.machine, self.arrays | {"rho": half_widths}, False, caution)
+
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.sizes))})"
+        caution = "" if self.certified else f"; caution {self.caution:.3g}"
+        return f"{self.name}({', '.join(map(str, self.sizes))}{caution})"
 
     def decide(self, rows: Any) -> Decisions:
         if self._native is not None:
@@ -94,17 +118,22 @@ class ReducedSet(Stage):
         require_finite(rows)
         return reference.reduced_set_interval(self.machine, self.arrays, rows, level)
 
+    def estimate(self, rows: Any) -> Floats | None:
+        return self.interval(rows, 0)[0] if len(self.sizes) == 1 else None
+
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        return {}, dict(self.arrays)
+        return {"certified": self.certified, "caution": self.caution}, dict(self.arrays)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> ReducedSet:
-        if numbers or set(arrays) != set(native.VECTORS):
+        if set(arrays) != set(native.VECTORS) or {n: type(v) for n, v in numbers.items()} != _NUMBERS:
             raise ValueError("reduced_set: the arrays or numbers of another stage")
-        return cls(machine, arrays)
+        if not 0 < numbers["caution"] < math.inf:
+            raise ValueError(f"reduced_set: caution must be positive and finite, got {numbers['caution']}")
+        return cls(machine, arrays, **numbers)
 
     def __reduce__(self) -> tuple[type[ReducedSet], tuple[Any, ...]]:
-        return ReducedSet, (self.machine, self.arrays)
+        return ReducedSet, (self.machine, self.arrays, self.certified, self.caution)
 
 
 def _require_fit(machine: Machine, arrays: Arrays) -> None:

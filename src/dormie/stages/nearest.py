@@ -1,0 +1,234 @@
+"""Nearest support vectors (DeCoste & Mazzoni 2003): the nearest stage.
+
+The exact terms of the sum, the largest first, until the partial sum G_k leans so far to one side that no sample row
+which leant as far ended on the other: `H_k` is the largest G_k among sample rows whose full output is negative, `L_k`
+the smallest among the positive ones; a row stops at the first k with G_k > H_k or G_k < L_k. Which terms are large is
+told by a sketch of the row (`dormie.sketch`).
+
+Two forms: "query", an order for each row, which takes the fewest terms; and "cells", where rows that are alike share
+an order and thresholds, which takes more terms, but rows meet vectors in tiles. One order serves all outputs: a kernel
+value counts for every pair of a one-vs-one machine.
+
+Thresholds are of the rows they were fitted on (`dormie.leaning`). mode="paper" has them as in the paper (with `window`,
+each is the extreme over so many steps to either side), and promises nothing. mode="calibrated" is the base that
+`cautious` scales: quantiles in place of extremes, which settle far more at the same rate of disagreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie import native, reference
+from dormie.leaning import extremes, quantiles
+from dormie.machine import Floats, Machine
+from dormie.rows import mapped, require_finite
+from dormie.sketch import principal_directions, scores, tug_of_war
+from dormie.stages.base import CautiousStage, Decisions
+from dormie.thresholds import Thresholds, require_caution, require_classifier, require_floats, require_thresholds
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+FORMS = ("query", "cells")
+MODES = ("paper", "calibrated")
+_COMPONENTS = 60
+_MOST_COMPONENTS = 256  # as many as the native core has room for
+_BUDGET = 256
+_CELLS = 64
+_ROWS_A_CELL = 100  # with fewer, its thresholds are mostly chance
+
+
+class Nearest(CautiousStage):
+    """The largest terms first, at most as many as the last step.
+
+    arrays: `basis` (p x d, orthonormal), `steps` (ascending), `centers` (cells x p) and `orders` (cells x last step,
+    points of the machine), both empty in the form "query"; `middle` and `half` (steps x cells x c, or steps x 1 x c).
+    """
+
+    name = "nearest"
+
+    def __init__(self, machine: Machine, arrays: Arrays, caution: float = 1.0) -> None:
+        _require_fit(machine, arrays)
+        self._set(machine, arrays, caution, native.nearest(machine, arrays))
+
+    def _set(self, machine: Machine, arrays: Arrays, caution: float, core: Any) -> None:
+        self.machine = machine
+        self.arrays = arrays
+        self.caution = require_caution(self.name, caution)
+        self._thresholds = Thresholds(arrays["middle"], arrays["half"]).apart(self.caution)
+        self._native = core
+
+    @classmethod
+    def fit(
+        cls,
+        machine: Machine,
+        rows: Any,
+        *,
+        form: str = "query",
+        mode: str = "calibrated",
+        components: int | None = None,
+        budget: int | None = None,
+        steps: Sequence[int] | None = None,
+        window: int = 0,
+        cells: int | None = None,
+        seed: int = 0,
+    ) -> Nearest:
+        """The stage with thresholds from checked rows, unlabelled; training rows serve.
+
+        components  of the PCA (default: 60, or a quarter of the features)
+        budget      terms after which a row goes on to the next stage (default: 256, or all)
+        steps       after how many terms to ask (default: 4, 6, 8, 12, 16, 24, 32, 48, ... up to the budget)
+        window      steps to either side that the paper's thresholds are smoothed over
+        cells       that share an order (default: one for every hundred rows, at most 64)
+        """
+        _require_choice("form", form, FORMS)
+        _require_choice("mode", mode, MODES)
+        _require_least(window=(window, 0), budget=(budget, 1), cells=(cells, 1))
+        require_classifier(cls.name, machine)
+        x = mapped(machine, rows)
+        if not len(x):
+            raise ValueError("nearest: there are no rows to measure thresholds on")
+        if not machine.n_points:
+            raise ValueError("nearest: the machine has no points, so there is nothing to put in order")
+        basis = principal_directions(machine.points, _components(machine, components))
+        at = _steps(machine, budget, steps)
+        wanted = 0 if form == "query" else cells or max(1, min(_CELLS, len(x) // _ROWS_A_CELL))
+        arrays = {"basis": basis, "steps": at, **_cells(machine, basis, x, int(at[-1]), wanted, seed)}
+        shape = (len(at), max(len(arrays["centers"]), 1), machine.n_outputs)
+        bare = cls(machine, arrays | {"middle": np.zeros(shape), "half": np.zeros(shape)})
+        if mode == "paper":
+            found = extremes(machine, bare.sums, rows, shape, window)
+        else:
+            found = quantiles(machine, bare.sums, rows, shape)
+        return bare._with(arrays | {"middle": found.middle, "half": found.half}, 1.0)
+
+    def cautious(self, caution: float) -> Nearest:
+        return self._with(self.arrays, caution)
+
+    def _with(self, arrays: Arrays, caution: float) -> Nearest:
+        """Other thresholds over the same points, which need not be laid out again."""
+        stage = object.__new__(Nearest)
+        stage._set(self.machine, arrays, caution, self._native)
+        return stage
+
+    @property
+    def form(self) -> str:
+        return "cells" if len(self.arrays["centers"]) else "query"
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.form}, {self.arrays['steps'][-1]})"
+
+    def decide(self, rows: Any) -> Decisions:
+        if self._native is not None:
+            return Decisions(*self._native.decide(*native.arguments(rows, *self._thresholds)))
+        require_finite(rows)
+        return Decisions(*reference.nearest_decide(self.machine, self.arrays, rows, *self._thresholds))
+
+    def sums(self, rows: Any) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """G_k after each step, rows x steps x outputs (NaN where numbers are too large), and the cell of each row."""
+        if self._native is not None:
+            return self._native.sums(*native.arguments(rows))  # type: ignore[no-any-return]
+        require_finite(rows)
+        return reference.nearest_sums(self.machine, self.arrays, rows)
+
+    def order(self, rows: Any) -> npt.NDArray[np.int64]:
+        """The points in the order that each row takes them, rows x the last step; -1 where numbers are too large."""
+        if self._native is not None and self.form == "query":
+            return self._native.order(*native.arguments(rows))  # type: ignore[no-any-return]
+        require_finite(rows)
+        return np.asarray(reference.nearest_order(self.machine, self.arrays, rows))
+
+    def estimate(self, rows: Any) -> None:  # noqa: ARG002 - how far a row's sum goes depends on the row
+        return None
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        return {"caution": self.caution}, dict(self.arrays)
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Nearest:
+        if set(numbers) != {"caution"} or set(arrays) != {*native.NEIGHBOURS, "middle", "half"}:
+            raise ValueError("nearest: the arrays or numbers of another stage")
+        return cls(machine, arrays, numbers["caution"])
+
+    def __reduce__(self) -> tuple[type[Nearest], tuple[Any, ...]]:
+        return Nearest, (self.machine, self.arrays, self.caution)
+
+
+def _require_fit(machine: Machine, arrays: Arrays) -> None:
+    """ValueError unless the arrays are of the shapes and ranges that `fit` gives them."""
+    require_classifier(Nearest.name, machine)
+    steps = _require_steps(machine, arrays["steps"])
+    p = len(arrays["basis"]) if arrays["basis"].ndim else 0
+    m = len(arrays["centers"]) if arrays["centers"].ndim else 0
+    if not 1 <= p <= _MOST_COMPONENTS:
+        raise ValueError(f"nearest: basis must have between 1 and {_MOST_COMPONENTS} directions, got {p}")
+    require_thresholds(Nearest.name, arrays, (len(steps), max(m, 1), machine.n_outputs))
+    for name, shape in (("basis", (p, machine.n_features)), ("centers", (m, p))):
+        require_floats(Nearest.name, name, arrays[name], shape)
+    orders = arrays["orders"]
+    if orders.shape != (m, steps[-1]) or orders.dtype != np.int64:
+        raise ValueError(
+            f"nearest: orders must be int64 of shape {(m, int(steps[-1]))}, got {orders.dtype} {orders.shape}"
+        )
+    if ((orders < 0) | (orders >= machine.n_points)).any():
+        raise ValueError(f"nearest: orders must name points from 0 to {machine.n_points - 1}")
+
+
+def _require_steps(machine: Machine, steps: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if steps.ndim != 1 or steps.dtype != np.int64 or not len(steps):
+        raise ValueError(f"nearest: steps must be a list of int64, got {steps.dtype} of shape {steps.shape}")
+    if steps[0] < 1 or (steps[1:] <= steps[:-1]).any() or steps[-1] > machine.n_points:
+        raise ValueError(
+            f"nearest: steps must ascend from at least 1 to at most the {machine.n_points} points, got {steps.tolist()}"
+        )
+    return steps
+
+
+def _require_choice(what: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"nearest: {what} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _require_least(**wishes: tuple[int | None, int]) -> None:
+    for name, (value, least) in wishes.items():
+        if value is not None and value < least:
+            raise ValueError(f"nearest: {name} must be at least {least}, got {value}")
+
+
+def _components(machine: Machine, wish: int | None) -> int:
+    d = machine.n_features
+    if wish is None:
+        return min(_COMPONENTS, max(1, d // 4))
+    if not 1 <= wish <= min(d, _MOST_COMPONENTS):
+        raise ValueError(f"nearest: components must be between 1 and {min(d, _MOST_COMPONENTS)}, got {wish}")
+    return wish
+
+
+def _steps(machine: Machine, budget: int | None, steps: Sequence[int] | None) -> npt.NDArray[np.int64]:
+    """The steps asked for; else powers of two and the numbers halfway between, from 4 to the budget."""
+    if steps is not None:
+        return _require_steps(machine, np.array(steps, dtype=np.int64))
+    last = min(budget or _BUDGET, machine.n_points)
+    usual = sorted(size << k for size in (4, 6) for k in range(last.bit_length()))
+    return np.array([*(k for k in usual if k < last), last], dtype=np.int64)
+
+
+def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, seed: int) -> Arrays:
+    """Centres of the rows in few coordinates, and the order of points that each cell's rows have on average."""
+    if not cells:
+        return {"centers": np.empty((0, len(basis))), "orders": np.empty((0, count), dtype=np.int64)}
+    from dormie.reduction.starts import k_means
+
+    z = x @ basis.T
+    centers = k_means(z, np.ones(len(z)), min(cells, len(z)), np.random.default_rng(seed))
+    nearest = reference.nearest_cells(centers, z)
+    kept = np.unique(nearest)
+    orders = [tug_of_war(machine, _mean_scores(machine, basis, x[nearest == cell]), count) for cell in kept]
+    return {"centers": centers[kept], "orders": np.array(orders, dtype=np.int64)}
+
+
+def _mean_scores(machine: Machine, basis: Floats, x: Floats) -> Floats:
+    return np.asarray(scores(machine, basis, x).mean(axis=0))
