@@ -14,8 +14,10 @@ from sklearn.svm import SVC
 import dormie
 from dormie import flow
 from dormie.contest import Contest, _handicapped, _lists, _open, _Run, _seconds, best_of
+from dormie.kernels import RBF
 from dormie.landmarks import w_greedy
 from dormie.machine import Machine
+from dormie.rules import Sign
 from dormie.stages import Dense, FastStopping, Geometry, ReducedSet
 
 
@@ -25,8 +27,12 @@ def moons() -> tuple[Machine, Any]:
     return dormie.read(SVC(gamma=0.5).fit(X[:2000], y[:2000])), X[2000:]
 
 
+_CERTIFIED = Dense(Machine(RBF(1.0), np.zeros((1, 1)), np.ones(1), np.zeros(1), Sign(np.array([0, 1]))))
+
+
 def _run(settled: list[bool], costs: list[float]) -> _Run:
-    return _Run(None, np.array(settled), np.array(costs))  # type: ignore[arg-type]
+    wrong = np.zeros(len(settled))
+    return _Run(_CERTIFIED, np.array(settled), wrong, np.array(costs))
 
 
 @st.composite
@@ -55,10 +61,12 @@ def test_a_list_costs_every_row_what_the_stages_up_to_its_settling_do(drawn: lis
     assert np.flatnonzero(_open(tuple(entry), len(dense.costs))).tolist() == waiting
 
 
-def test_lists_are_all_orders_of_up_to_three_stages() -> None:
-    four = [_run([True], [1.0]) for _ in range(4)]
-    lists = [*_lists(four)]
-    assert len(lists) == len(set(lists)) == 4 + 4 * 3 + 4 * 3 * 2
+def test_lists_have_up_to_three_stages_the_cheap_ones_first() -> None:
+    four = [_run([True], [cost]) for cost in (3.0, 1.0, 4.0, 2.0)]
+    lists = [*_lists(four, None)]
+    assert len(lists) == len(set(lists)) == 4 + 6 + 4
+    for entry in lists:
+        assert [run.costs[0] for run in entry] == sorted(run.costs[0] for run in entry)
 
 
 def test_a_longer_list_must_be_faster_to_win() -> None:
@@ -70,10 +78,10 @@ def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tupl
     machine, rows = moons
     useless = ReducedSet.project(machine, machine.points[:1], [1])
     assert not useless.decide(rows).settled.any()  # type: ignore[union-attr]
-    stages, trials = Contest(Dense(machine), rows).winner([useless], dense_alone=True)
+    stages, trials = Contest(Dense(machine), [useless], rows).winner()
     assert flow.describe(stages) == "dense"
     assert {trial.stages for trial in trials} == {"dense", "reduced_set(1) -> dense"}
-    stages, _ = Contest(Dense(machine), rows).winner([useless], dense_alone=False)
+    stages, _ = Contest(Dense(machine), [useless], rows).winner(dense_alone=False)
     assert flow.describe(stages) == "reduced_set(1) -> dense"
 
 
@@ -81,7 +89,7 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine,
     machine, rows = moons
     landmarks = machine.points[w_greedy(machine, 32)]
     tried = [FastStopping(machine), Geometry.build(machine, landmarks), ReducedSet.project(machine, landmarks, [32])]
-    stages, trials = Contest(Dense(machine), rows).winner(tried, dense_alone=True)
+    stages, trials = Contest(Dense(machine), tried, rows).winner()
     described = [trial.stages for trial in trials]
     assert len(set(described)) == len(described)
     assert {f"{stage} -> dense" for stage in tried} <= set(described)

@@ -8,10 +8,10 @@ the one that settles it do; that is known for all lists once each stage has run 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class _Run:
 
     stage: Stage
     settled: Booleans
+    wrong: Floats  # the chance that it settles the row, but not as the dense stage has it
     costs: Floats  # seconds of each row
 
 
@@ -47,14 +48,23 @@ _List = tuple[_Run, ...]  # before the dense stage
 class Contest:
     """Sample rows, the stage that every list ends in, and lists of stages before it."""
 
-    def __init__(self, dense: Dense, sample: Any) -> None:
+    def __init__(
+        self, dense: Dense, stages: Sequence[Stage], sample: Any, flips: Mapping[Stage, Floats] | None = None
+    ) -> None:
+        """flips: of stages without a certificate, the chance that a row's answer is wrong (see `dormie.flips`)."""
         self._dense = dense
         self._sample = sample
+        *self._runs, self._dense_run = self._measure([*stages, dense], flips or {})
 
-    def winner(self, stages: Sequence[Stage], dense_alone: bool) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
-        """The cheapest list, and what was measured; with `dense_alone` others must win clearly over the dense stage."""
-        *runs, dense = self._runs([*stages, self._dense])
-        expected = {entry: _seconds(entry, dense) for entry in _lists(runs)}
+    def winner(
+        self, dense_alone: bool = True, allowed: float | None = None
+    ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
+        """The cheapest list, and what was measured; with `dense_alone` others must win clearly over the dense stage.
+
+        allowed: the share of the rows that stages without a certificate may get wrong; None: there are to be no such.
+        """
+        lists = [*_lists(self._runs, len(self._dense_run.costs) * allowed if allowed is not None else None)]
+        expected = {entry: _seconds(entry, self._dense_run) for entry in lists}
         finalists = sorted(expected, key=lambda entry: _handicapped(entry, expected))[:_FINALISTS]
         if dense_alone or not finalists:
             finalists.insert(0, ())
@@ -64,6 +74,14 @@ class Contest:
             best = ()
         alone = {entry: seconds for entry, seconds in expected.items() if len(entry) == 1}
         return self._stages(best), self._trials(alone | measured)
+
+    def timed(self, *lists: tuple[Stage, ...]) -> list[Trial]:
+        """What whole lists take, dense stage included, run in turns."""
+        found = [flow.run(stages, self._sample) for stages in lists]
+        seconds = best_of([partial(flow.run, stages, self._sample) for stages in lists], _FINAL_ROUNDS)
+        early = [float(np.mean(run.settled_by < len(stages) - 1)) for run, stages in zip(found, lists, strict=True)]
+        each = zip(lists, early, seconds, strict=True)
+        return [Trial(flow.describe(stages), share, 1e6 * s / self._sample.shape[0]) for stages, share, s in each]
 
     def _stages(self, entry: _List) -> tuple[Stage, ...]:
         return (*(run.stage for run in entry), self._dense)
@@ -78,16 +96,19 @@ class Contest:
             trials.setdefault(words, Trial(words, settled, 1e6 * seconds[entry] / count))
         return tuple(trials.values())
 
-    def _runs(self, stages: Sequence[Stage]) -> list[_Run]:
+    def _measure(self, stages: Sequence[Stage], flips: Mapping[Stage, Floats]) -> list[_Run]:
         """Every stage alone, timed in turns."""
         found = [stage.decide(self._sample) for stage in stages]
+        right = found[-1].answers
         seconds = best_of([partial(stage.decide, self._sample) for stage in stages], _ROUNDS)
         count = self._sample.shape[0]
         runs = []
         for stage, decisions, total in zip(stages, found, seconds, strict=True):
             share = np.broadcast_to(np.asarray(decisions.evaluations, dtype=np.float64), count)
             settled = np.ones(count, dtype=bool) if decisions.settled is None else decisions.settled
-            runs.append(_Run(stage, settled, total * share / max(share.sum(), 1.0)))
+            seen = settled & (decisions.answers != right) & (not stage.certified)
+            wrong = np.maximum(seen, settled * flips.get(stage, 0.0))
+            runs.append(_Run(stage, settled, wrong, total * share / max(share.sum(), 1.0)))
         return runs
 
     def _race(self, finalists: Sequence[_List]) -> dict[_List, float]:
@@ -99,9 +120,23 @@ def _handicapped(entry: _List, seconds: dict[_List, float]) -> float:
     return seconds[entry] * _EVERY_STAGE ** len(entry)
 
 
-def _lists(runs: Sequence[_Run]) -> Iterator[_List]:
+def _lists(runs: Sequence[_Run], most_wrong: float | None) -> Iterator[_List]:
+    """Up to so many stages, cheap ones first, that get no more rows wrong than that; None: all of them certified."""
+    allowed = [run for run in runs if run.stage.certified or most_wrong is not None]
+    by_cost = sorted(allowed, key=lambda run: float(run.costs.sum()))
     for count in range(1, _MOST_STAGES + 1):
-        yield from permutations(runs, count)
+        for entry in combinations(by_cost, count):
+            if most_wrong is None or _wrong(entry) <= most_wrong:
+                yield entry
+
+
+def _wrong(entry: _List) -> float:
+    """How many rows the list is likely to get wrong: each is settled by the first stage that can."""
+    wrong, waiting = 0.0, np.ones(len(entry[0].costs), dtype=bool)
+    for run in entry:
+        wrong += float(run.wrong @ waiting)
+        waiting = waiting & ~run.settled
+    return wrong
 
 
 def _open(entry: _List, count: int) -> Booleans:

@@ -7,7 +7,6 @@ stage alone.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,20 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from dormie.calibration import rows_needed
 from dormie.candidates import EFFORTS, candidates
 from dormie.contest import Contest, best_of
 from dormie.errors import UnreadableModelError
 from dormie.kernels import Custom
 from dormie.machine import Machine
-from dormie.plan import Exact, Guarantee, Plan, Source, Tolerance, Trial
+from dormie.plan import Exact, Guarantee, Plan, Source, Tolerance, Trial, versions
 from dormie.predictor import Predictor
 from dormie.progress import Progress
 from dormie.readers import read
+from dormie.risk import Parts, Request, plan_with_risk
 from dormie.rows import check_rows
 from dormie.rules import Value
 from dormie.sample import sample_rows
 from dormie.simplify import simplify
 from dormie.stages import STAGES, Dense, Geometry, Stage
+from dormie.training_rows import warn_of_training_rows
 
 _LONGEST_DESCRIPTION = 200
 _SAMPLE = 2048
@@ -42,15 +44,25 @@ def compile(
     model: Any,
     rows: Any | None = None,
     *,
+    fit_rows: Any | None = None,
+    risk: float | None = None,
+    confidence: float = 0.95,
+    per_class: bool = False,
     tolerance: float | None = None,
     methods: Sequence[str] | None = None,
     effort: str = "normal",
     seed: int = 0,
 ) -> Predictor:
-    """A predictor that gives the same answers as `model`, sooner.
+    """A predictor that gives the same answers as `model`, sooner; with a risk, nearly always the same, much sooner.
 
     model      a fitted scikit-learn model, the path of a LIBSVM model file, or a `Machine`; see `dormie.read`
-    rows       sample queries, unlabelled: they only inform the choice of stages (default: made from support vectors)
+    rows       sample queries, unlabelled: they inform the choice of stages (default: made from support vectors); with a
+               risk they also certify it, and must be held out from training
+    fit_rows   with a risk, rows to fit approximations on, unlabelled; training rows serve (default: the support vectors
+               and some of `rows`)
+    risk       the share of rows that may get another answer than the model's, such as 0.001 (default: none may)
+    confidence that the risk is kept, over the draw of `rows`
+    per_class  whether the risk is to hold for the rows of each class
     tolerance  for regressors: how far a value may be off (default: not at all)
     methods    the stages to choose from, by name (default: all); the dense stage always follows
     effort     how long fitting the stages may take: "quick", "normal" (up to a minute) or "thorough" (many minutes)
@@ -63,14 +75,36 @@ def compile(
             "this Predictor is compiled already: use it as it is, or compile the model it came from"
         )
     machine = read(model)
-    source = Source(_describe(model), machine.n_points, _versions())
+    source = Source(_describe(model), machine.n_points, versions())
+    checked, fitting = (None if given is None else check_rows(given, machine) for given in (rows, fit_rows))
+    request = _request(machine, checked, risk, confidence, per_class, seed)
     machine, guarantee = _promise(machine, tolerance)
+    names = _method_names(methods)
     with Progress() as progress:
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
-        checked = None if rows is None else check_rows(rows, machine)
-        stages, trials = _choose(machine, checked, methods, effort, seed, progress)
+        if request is None:
+            stages, trials = _choose(machine, checked, names, effort, seed, progress)
+        else:
+            parts = Parts.of(machine, checked, fitting, request)
+            stages, guarantee, trials = plan_with_risk(machine, names, parts, request, effort, progress)
     return Predictor(Plan(machine, stages, guarantee, source, rewrites, trials))
+
+
+def _request(
+    machine: Machine, rows: Any | None, risk: float | None, confidence: float, per_class: bool, seed: int
+) -> Request | None:
+    if risk is None:
+        return None
+    if isinstance(machine.rule, Value):
+        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
+    needed = rows_needed(risk, confidence)
+    if rows is None:
+        raise ValueError(
+            f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
+        )
+    warn_of_training_rows(machine, rows)
+    return Request(float(risk), float(confidence), per_class, seed)
 
 
 def _promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
@@ -86,16 +120,15 @@ def _promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guaran
 
 
 def _choose(
-    machine: Machine, rows: Any | None, methods: Sequence[str] | None, effort: str, seed: int, progress: Progress
+    machine: Machine, rows: Any | None, names: list[str] | None, effort: str, seed: int, progress: Progress
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
-    names = _method_names(methods)
     dense = Dense(machine)
     if names == [] or (names is None and not _worth_planning(machine)):
         return (dense,), ()
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
     stages = [*candidates(machine, names, sample, effort, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
-    return Contest(dense, sample).winner(stages, dense_alone=names is None)
+    return Contest(dense, stages, sample).winner(dense_alone=names is None)
 
 
 def _method_names(methods: Sequence[str] | None) -> list[str] | None:
@@ -126,13 +159,3 @@ def _affordable(dense: Dense, sample: Any) -> Any:
 def _describe(model: Any) -> str:
     text = " ".join((f"LIBSVM model {model}" if isinstance(model, str | PathLike) else repr(model)).split())
     return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 3] + "..."
-
-
-def _versions() -> dict[str, str]:
-    """Versions of what had a hand in the plan; scikit-learn only where it was in use."""
-    import importlib.metadata  # here: it would be a quarter of the time `import dormie` takes
-
-    packages = {"dormie": "dormie", "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
-    return {
-        package: importlib.metadata.version(package) for module, package in packages.items() if module in sys.modules
-    }

@@ -1,0 +1,170 @@
+"""Plans with a stated risk: what is split from what, what is chosen, and what is promised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC, SVR
+
+import dormie
+from dormie import flow
+from dormie.flips import flip_chances
+from dormie.kernels import RBF
+from dormie.machine import Affine, Machine
+from dormie.plan import Exact, Risk
+from dormie.risk import Parts, Request, _likely_to_pass, _scaled, _wrong
+from dormie.rules import OneVsOneVote, Sign
+from dormie.stages import Dense, Geometry, ReducedSet
+
+_ALPHA = 0.01
+
+
+@pytest.fixture(scope="module")
+def moons() -> tuple[SVC, Any, Any]:
+    X, y = make_moons(9000, noise=0.25, random_state=0)
+    return SVC(gamma=20.0, C=10.0).fit(X[:3000], y[:3000]), X[3000:5000], X[5000:]
+
+
+@pytest.fixture(scope="module")
+def bold(moons: tuple[SVC, Any, Any]) -> dormie.Predictor:
+    svc, rows, _ = moons
+    return dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
+
+
+def test_a_risk_plan_keeps_its_promise_on_rows_never_used(moons: tuple[SVC, Any, Any], bold: dormie.Predictor) -> None:
+    svc, _, unseen = moons
+    assert isinstance(bold.plan.guarantee, Risk)
+    assert not all(stage.certified for stage in bold.plan.stages)
+    assert bold.plan.guarantee.evidence.rows == 1400  # seven tenths of the rows
+    assert (bold.predict(unseen) != svc.predict(unseen)).mean() <= 2 * _ALPHA
+    assert bold.trace(unseen).evaluations.mean() < len(svc.support_) / 3
+
+
+def test_the_promise_and_its_evidence_are_told_and_survive_a_file(
+    moons: tuple[SVC, Any, Any], bold: dormie.Predictor, tmp_path: Path
+) -> None:
+    unseen = moons[2]
+    bold.save(tmp_path / "bold.dormie")
+    again = dormie.load(tmp_path / "bold.dormie")
+    assert again.plan.guarantee == bold.plan.guarantee
+    assert (again.predict(unseen) == bold.predict(unseen)).all()
+    assert "at most 1 % of the rows" in again.explain()
+    assert again.explain() == bold.explain()
+
+
+def test_the_same_seed_gives_the_same_split(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    machine = dormie.read(svc)
+    request = Request(_ALPHA, 0.95, False, 7)
+    one, other = (Parts.of(machine, rows, None, request) for _ in range(2))
+    assert (one.certifying == other.certifying).all()
+    assert (one.choosing == other.choosing).all()
+    third = Parts.of(machine, rows, None, Request(_ALPHA, 0.95, False, 8))
+    assert not np.array_equal(one.certifying, third.certifying)
+
+
+@given(st.integers(300, 2000), st.integers(0, 5), st.booleans())
+def test_no_row_both_certifies_and_is_fitted_on_or_chosen_by(count: int, seed: int, own_rows: bool) -> None:
+    scaled = Affine(np.array([5.0]), np.array([2.0]))
+    machine = Machine(RBF(1.0), -np.ones((3, 1)), np.ones(3), np.zeros(1), Sign(np.array([0, 1])), scaled)
+    rows = np.arange(count, dtype=float)[:, None] + 10
+    fit_rows = -np.arange(50.0)[:, None] - 10 if own_rows else None
+    parts = Parts.of(machine, rows, fit_rows, Request(_ALPHA, 0.95, False, seed))
+    certifying = set(parts.certifying[:, 0])
+    assert certifying <= set(rows[:, 0])
+    assert not certifying & set(parts.choosing[:, 0])
+    assert not certifying & set(parts.fitting[:, 0])
+    if own_rows:
+        assert parts.fitting is fit_rows
+    else:
+        assert {3.0} <= set(parts.fitting[:, 0])  # the points, as rows were before the input map
+    if len(parts.choosing) >= 200 and parts.choosing.min() >= 10:
+        assert not set(parts.choosing[:, 0]) & set(parts.fitting[:, 0])
+
+
+def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any]) -> None:
+    machine = dormie.read(moons[0])
+    sure = ReducedSet.project(machine, machine.points[:8], [8])
+    calibrated = ReducedSet.calibrated(machine, machine.points[:8], [np.ones((8, 1))], np.array([[0.5]])).cautious(3.0)
+    landmarks = Geometry.build(machine, machine.points[:8])
+    scaled = _scaled((calibrated, sure, landmarks), 2.0)
+    assert scaled[1:] == (sure, landmarks)
+    assert scaled[0].caution == 6.0  # type: ignore[attr-defined]
+    np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
+
+
+def test_wrong_rows_are_those_that_the_plan_answers_otherwise(moons: tuple[SVC, Any, Any]) -> None:
+    machine, rows = dormie.read(moons[0]), moons[2][:1000]
+    rng = np.random.default_rng(0)
+    rough = ReducedSet.calibrated(machine, machine.points[:5], [rng.normal(size=(5, 1))], np.array([[0.3]]))
+    stages = (rough, Dense(machine))
+    right = Dense(machine).decide(rows).answers
+    expected = flow.run(stages, rows).answers != right
+    assert expected.any()
+    assert (_wrong(stages, rows, right) == expected).all()
+
+
+def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
+    outputs = np.array([[-2.0], [-0.1], [0.1], [2.0]])
+    rule = Sign(np.array([0, 1]))
+    assert not flip_chances(rule, outputs, outputs, 0).any()
+    estimates = outputs + 1.0  # too high by 1 everywhere: what is estimated between 0 and 1 is negative in truth
+    assert flip_chances(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
+
+
+def test_flip_chances_are_shares_of_exchanged_errors() -> None:
+    rng = np.random.default_rng(0)
+    rule = OneVsOneVote(np.array([0, 1, 2]))
+    outputs = rng.normal(size=(40, 3))
+    estimates = outputs + 0.5 * rng.normal(size=(40, 3))
+    errors = estimates - outputs
+    every = np.array([np.mean(rule.answer(row - errors) != rule.answer(row[None])) for row in estimates])
+    found = flip_chances(rule, estimates, outputs, 0)
+    assert np.abs(found - every).max() < 5 * 0.5 / np.sqrt(64)
+    assert abs(found.mean() - every.mean()) < 0.03
+
+
+@pytest.mark.parametrize(("rows", "most"), [(3500, 0.5 / 3500), (5600, 1.5 / 5600), (100_000, 0.6e-3)])
+def test_the_rate_aimed_at_is_below_what_just_passes(rows: int, most: float) -> None:
+    assert 0 < _likely_to_pass(rows, Request(1e-3, 0.95, False, 0)) < most
+
+
+def test_where_nothing_is_gained_the_plan_is_exact() -> None:
+    X, y = make_moons(2000, noise=0.1, random_state=0)
+    svc = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])  # a few support vectors
+    fast = dormie.compile(svc, X[300:], risk=_ALPHA)
+    assert fast.plan.guarantee == Exact()
+    assert (fast.predict(X) == svc.predict(X)).all()
+
+
+def test_risk_for_each_class_has_evidence_of_each(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    fast = dormie.compile(svc, rows, risk=0.02, per_class=True, methods=["reduced_set"])
+    assert isinstance(fast.plan.guarantee, Risk)
+    assert [count.label for count in fast.plan.guarantee.evidence.classes] == ["0", "1"]
+
+
+def test_a_plan_that_was_measured_cannot_promise_to_be_exact(bold: dormie.Predictor) -> None:
+    with pytest.raises(ValueError, match="can only promise a risk"):
+        replace(bold.plan, guarantee=Exact())
+
+
+def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    with pytest.raises(ValueError, match=r"held-out rows, without labels: pass rows, at least 299 of them"):
+        dormie.compile(svc, risk=_ALPHA)
+    with pytest.raises(ValueError, match=r"needs at least 2,995 held-out rows, and there are 2,000"):
+        dormie.compile(svc, rows, risk=1e-3)
+    with pytest.raises(ValueError, match="risk must lie between 0 and 1"):
+        dormie.compile(svc, rows, risk=0.0)
+    with pytest.raises(ValueError, match="tolerance"):
+        dormie.compile(SVR().fit(rows, rows[:, 0]), rows, risk=_ALPHA)
+    with pytest.warns(dormie.TrainingRowsWarning, match="trained on"):
+        dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])
