@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 SANITIZED ?= .venv-sanitize
 BIN := $(VENV)/bin
-BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/* native/python/*)
 PIP_INSTALL := install --quiet --disable-pip-version-check
 
 .PHONY: demo test check bench papers soak sanitize clean

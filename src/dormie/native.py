@@ -48,7 +48,7 @@ VECTORS = ("points", "sizes", "weights", "rho")
 # The arrays of the linear_filter stage that the native core keeps; the thresholds come with each call.
 LINEAR = ("vectors", "bias")
 
-# Those of the nearest stage that it keeps, in the order of BoundNearest (bindings.cpp).
+# Those of the nearest stage that it keeps, in the order of BoundNearest (native/python/nearest.cpp).
 NEIGHBOURS = ("basis", "steps", "centers", "orders")
 
 

@@ -1,0 +1,189 @@
+// What every binding shares: arrays in, arrays out, errors named, the GIL let go while tiles are at work.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../packed.hpp"
+#include "../parallel.hpp"
+#include "../rows.hpp"
+#include "../rules.hpp"
+
+namespace nb = nanobind;
+
+namespace dormie {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Counts = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using IndexMatrix = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T, class... Shape> auto new_array(T *&data, Shape... shape) {
+    const size_t n = (size_t(shape) * ...);
+    data = new T[n ? n : 1];
+    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Shape)>>(data, {size_t(shape)...}, owner);
+}
+
+inline std::unique_ptr<Rows> strided(const AnyMatrix &x) {
+    const ptrdiff_t n = x.shape(0), d = x.shape(1), rs = x.stride(0), cs = x.stride(1);
+    if (x.dtype() == nb::dtype<float>())
+        return std::make_unique<StridedRows<float>>(static_cast<const float *>(x.data()), n, d, rs, cs);
+    if (x.dtype() == nb::dtype<double>())
+        return std::make_unique<StridedRows<double>>(static_cast<const double *>(x.data()), n, d, rs, cs);
+    throw nb::type_error("rows must be float32 or float64");
+}
+
+template <class T, class I>
+std::unique_ptr<Rows> csr_of(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr, ptrdiff_t d) {
+    return std::make_unique<CsrRows<T, I>>(static_cast<const T *>(data.data()), static_cast<const I *>(indices.data()),
+                                           static_cast<const I *>(indptr.data()), ptrdiff_t(indptr.shape(0)) - 1, d,
+                                           ptrdiff_t(data.shape(0)));
+}
+
+inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr, ptrdiff_t d) {
+    if (indptr.shape(0) < 1 || indices.shape(0) != data.shape(0) || indices.dtype() != indptr.dtype())
+        throw nb::value_error("CSR rows: indices must be as many as data, and of the type of indptr");
+    const bool wide = indices.dtype() == nb::dtype<int64_t>();
+    if (!wide && indices.dtype() != nb::dtype<int32_t>()) throw nb::type_error("CSR indices must be int32 or int64");
+    if (data.dtype() == nb::dtype<float>())
+        return wide ? csr_of<float, int64_t>(data, indices, indptr, d) : csr_of<float, int32_t>(data, indices, indptr, d);
+    if (data.dtype() == nb::dtype<double>())
+        return wide ? csr_of<double, int64_t>(data, indices, indptr, d)
+                    : csr_of<double, int32_t>(data, indices, indptr, d);
+    throw nb::type_error("rows must be float32 or float64");
+}
+
+inline bool ctrl_c() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Names the first value that is not finite, whichever thread came upon one.
+[[noreturn]] inline void raise_not_finite(const Rows &rows) {
+    std::vector<double> row(rows.d);
+    for (ptrdiff_t i = 0; i < rows.n; i++) try {
+            rows.read(i, row.data());
+        } catch (const NotFinite &bad) {
+            const std::string what = std::isnan(bad.value) ? "NaN" : "infinite";
+            throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) + " is " +
+                                   what + "; dormie needs finite rows: impute or drop such rows first")
+                                      .c_str());
+        }
+    throw nb::value_error("rows changed while they were read");
+}
+
+// A multiply-add takes about 20 ps: below this many for each thread, starting another costs more than it saves.
+inline constexpr double work_per_thread = 2e6;
+
+// A machine whose arrays are kept alive.
+class Kept {
+  public:
+    Kept(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, Vector center,
+         Vector scale)
+        : points_(points), weights_(weights), bias_(bias), center_(center), scale_(scale) {
+        if (weights.shape(0) != points.shape(0) || bias.shape(0) != weights.shape(1))
+            throw nb::value_error("points, weights and bias do not fit together");
+        if (center.is_valid() != scale.is_valid()) throw nb::value_error("the input map needs both center and scale");
+        machine = {
+            {KernelKind(nb::cast<int>(kernel["kind"])), nb::cast<double>(kernel["gamma"]),
+             nb::cast<double>(kernel["coef0"]), nb::cast<int>(kernel["degree"]), nb::cast<bool>(kernel["normalized"])},
+            {RuleKind(nb::cast<int>(rule["kind"])), nb::cast<int>(rule["classes"]), nb::cast<bool>(rule["zero"]),
+             nb::cast<bool>(rule["break_ties"]), nb::cast<bool>(rule["last_of_equal"]),
+             nb::cast<double>(rule["tolerance"])},
+            ptrdiff_t(points.shape(0)),
+            ptrdiff_t(points.shape(1)),
+            ptrdiff_t(weights.shape(1)),
+            points.data(),
+            weights.data(),
+            bias.data(),
+            map_data(center_),
+            map_data(scale_)};
+    }
+
+    Machine machine;
+
+  private:
+    // part: center or scale, not valid where Python passed None.
+    const double *map_data(const Vector &part) const {
+        if (!part.is_valid()) return nullptr;
+        if (part.shape(0) != points_.shape(1)) throw nb::value_error("the input map does not fit the points");
+        return part.data();
+    }
+
+    const Matrix points_, weights_;
+    const Vector bias_, center_, scale_;  // the arrays themselves: Python's may have been converted
+};
+
+// Runs work(team) without the GIL, with as many threads as the multiply-adds are worth.
+template <class Work>
+void run_on(const Machine &machine, const Rows &rows, int threads, double multiply_adds, const Work &work) {
+    if (rows.d != machine.features) throw nb::value_error("wrong number of columns");
+    const double useful = multiply_adds / work_per_thread;
+    Team team(useful < 2 ? 1 : std::max(1, int(std::min<double>(threads, useful))), ctrl_c);
+    try {
+        nb::gil_scoped_release released;
+        work(team);
+    } catch (const Interrupted &) {
+        throw nb::python_error();
+    } catch (const NotFinite &) {
+        raise_not_finite(rows);
+    }
+}
+
+// What a stage decides: a number for each row, and the outputs where they are the answer.
+class Answers {
+  public:
+    Answers(const Machine &machine, ptrdiff_t n)
+        : n_(n), numbers_(new_array(numbers, n)), is_value_(machine.rule.kind == RuleKind::value) {
+        if (is_value_) values_ = nb::cast(new_array(values, n, machine.outputs));
+    }
+
+    nb::object array() const { return is_value_ ? values_ : nb::cast(numbers_); }
+
+    auto settled() const {
+        bool *known;
+        auto array = new_array(known, n_);
+        for (ptrdiff_t i = 0; i < n_; i++) known[i] = numbers[i] != unsettled;
+        return array;
+    }
+
+    int64_t *numbers = nullptr;
+    double *values = nullptr;
+
+  private:
+    const ptrdiff_t n_;
+    const nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> numbers_;
+    const bool is_value_;
+    nb::object values_;
+};
+
+// Every method takes dense rows or the parts of a CSR matrix, and then its own arguments.
+template <class Bound, class Result, class... Args>
+void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)(const Rows &, Args...) const) {
+    cls.def(name, [method](const Bound &self, const AnyMatrix &rows, Args... args) {
+        return (self.*method)(*strided(rows), args...);
+    });
+    cls.def(name, [method](const Bound &self, const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
+                           ptrdiff_t columns,
+                           Args... args) { return (self.*method)(*csr(data, indices, indptr, columns), args...); });
+}
+
+// One for each stage, in a file of its own.
+void bind_dense(nb::module_ &m);
+void bind_fast_stopping(nb::module_ &m);
+void bind_geometry(nb::module_ &m);
+void bind_reduced_set(nb::module_ &m);
+void bind_linear_filter(nb::module_ &m);
+void bind_nearest(nb::module_ &m);
+
+}  // namespace dormie

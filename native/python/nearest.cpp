@@ -1,0 +1,99 @@
+// The nearest stage, for Python.
+#include "../nearest.hpp"
+
+#include "bind.hpp"
+
+namespace dormie {
+
+namespace {
+
+class BoundNearest {
+  public:
+    // centers and orders: none (0 rows) for an order of each row's own.
+    BoundNearest(std::shared_ptr<Kept> kept, Matrix basis, const Counts &steps, const Matrix &centers,
+                 const IndexMatrix &orders)
+        : kept_(std::move(kept)), steps_(steps.data(), steps.data() + steps.shape(0)) {
+        const Machine &m = kept_->machine;
+        const ptrdiff_t components = ptrdiff_t(basis.shape(0)), cells = ptrdiff_t(centers.shape(0));
+        require(fits(basis, centers, orders));
+        if (cells == 0) {
+            by_query_ = std::make_shared<NearestByQuery>(m, basis.data(), components, steps_);
+            nearest_ = by_query_;
+        } else {
+            nearest_ = std::make_shared<NearestByCell>(m, basis.data(), components, steps_, centers.data(), orders.data(),
+                                                       cells);
+        }
+    }
+
+    auto decide(const Rows &rows, Cube low, Cube high, int threads) const {
+        int64_t *term;
+        Answers answers(kept_->machine, rows.n);
+        auto terms = new_array(term, rows.n);
+        for (const Cube &part : {low, high})
+            require(ptrdiff_t(part.shape(0)) == nearest_->steps() && ptrdiff_t(part.shape(1)) == nearest_->cells() &&
+                    ptrdiff_t(part.shape(2)) == kept_->machine.outputs);
+        run_on(kept_->machine, rows, threads, nearest_->work(rows.n), [&](Team &team) {
+            nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term);
+        });
+        return nb::make_tuple(answers.array(), answers.settled(), terms);
+    }
+
+    auto sums(const Rows &rows, int threads) const {
+        double *sum;
+        int64_t *cell;
+        auto sums = new_array(sum, rows.n, nearest_->steps(), kept_->machine.outputs);
+        auto cells = new_array(cell, rows.n);
+        run_on(kept_->machine, rows, threads, nearest_->work(rows.n),
+               [&](Team &team) { nearest_->sums(rows, team, sum, cell); });
+        return nb::make_tuple(sums, cells);
+    }
+
+    auto order(const Rows &rows, int threads) const {
+        require(by_query_ != nullptr);
+        int64_t *point;
+        auto points = new_array(point, rows.n, steps_.back());
+        run_on(kept_->machine, rows, threads, by_query_->work(rows.n),
+               [&](Team &team) { by_query_->order(rows, team, point); });
+        return points;
+    }
+
+  private:
+    static void require(bool fits) {
+        if (!fits) throw nb::value_error("the arrays of the nearest stage do not fit together");
+    }
+
+    // Before anything reads the arrays.
+    bool fits(const Matrix &basis, const Matrix &centers, const IndexMatrix &orders) const {
+        const Machine &m = kept_->machine;
+        const size_t n = size_t(m.points_count), p = basis.shape(0);
+        bool fits = !steps_.empty() && p >= 1 && p <= size_t(panel_width<float>) && n < (1u << 31) &&
+                    ptrdiff_t(basis.shape(1)) == m.features && m.outputs >= 1 && m.rule.kind != RuleKind::value &&
+                    centers.shape(0) == orders.shape(0) && centers.shape(1) == p;
+        int64_t before = 0;
+        for (const int64_t step : steps_) {
+            fits = fits && step > before && step <= m.points_count;
+            before = step;
+        }
+        fits = fits && int64_t(orders.shape(1)) == before;
+        for (size_t i = 0; fits && i < orders.size(); i++)
+            fits = orders.data()[i] >= 0 && orders.data()[i] < m.points_count;
+        return fits;
+    }
+
+    const std::shared_ptr<Kept> kept_;
+    const std::vector<int64_t> steps_;
+    std::shared_ptr<const Nearest> nearest_;
+    std::shared_ptr<const NearestByQuery> by_query_;
+};
+
+}  // namespace
+
+void bind_nearest(nb::module_ &m) {
+    auto nearest = nb::class_<BoundNearest>(m, "Nearest")
+                       .def(nb::init<std::shared_ptr<Kept>, Matrix, const Counts &, const Matrix &, const IndexMatrix &>());
+    bind_rows(nearest, "decide", &BoundNearest::decide);
+    bind_rows(nearest, "sums", &BoundNearest::sums);
+    bind_rows(nearest, "order", &BoundNearest::order);
+}
+
+}  // namespace dormie

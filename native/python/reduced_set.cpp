@@ -1,0 +1,72 @@
+// The reduced_set stage, for Python.
+#include "../reduced_set.hpp"
+
+#include "bind.hpp"
+
+namespace dormie {
+
+namespace {
+
+class BoundReducedSet {
+  public:
+    BoundReducedSet(std::shared_ptr<Kept> kept, Matrix points, Counts sizes, Matrix weights, Matrix rho)
+        : kept_(std::move(kept)),
+          points_(points),
+          weights_(weights),
+          rho_(rho),
+          sizes_(sizes.data(), sizes.data() + sizes.shape(0)),
+          set_(kept_->machine, checked()) {}
+
+    auto decide(const Rows &rows, int threads) const {
+        int64_t *count;
+        Answers answers(kept_->machine, rows.n);
+        auto counts = new_array(count, rows.n);
+        run_on(kept_->machine, rows, threads, set_.work(rows.n),
+               [&](Team &team) { set_.decide(rows, team, answers.numbers, count, answers.values); });
+        return nb::make_tuple(answers.array(), answers.settled(), counts);
+    }
+
+    auto interval(const Rows &rows, ptrdiff_t level, int threads) const {
+        double *middle, *radius;
+        auto middles = new_array(middle, rows.n, kept_->machine.outputs);
+        auto radii = new_array(radius, rows.n, kept_->machine.outputs);
+        if (level < 0 || level >= ptrdiff_t(sizes_.size())) throw nb::value_error("there is no such level");
+        run_on(kept_->machine, rows, threads, set_.work(rows.n),
+               [&](Team &team) { set_.interval(rows, level, team, middle, radius); });
+        return nb::make_tuple(middles, radii);
+    }
+
+  private:
+    // Before anything reads the arrays, they are known to fit.
+    Vectors checked() const {
+        const Machine &m = kept_->machine;
+        const int64_t n = int64_t(points_.shape(0));
+        int64_t before = 0, rows = 0;
+        bool fits = !sizes_.empty() && ptrdiff_t(points_.shape(1)) == m.features;
+        for (const int64_t size : sizes_) {
+            fits = fits && size > before && size <= n && rows <= int64_t(weights_.shape(0));
+            before = size;
+            rows += fits ? size : 0;
+        }
+        fits = fits && before == n && rows == int64_t(weights_.shape(0)) && rho_.shape(0) == sizes_.size() &&
+               ptrdiff_t(weights_.shape(1)) == m.outputs && ptrdiff_t(rho_.shape(1)) == m.outputs;
+        if (!fits) throw nb::value_error("the arrays of the reduced set do not fit together");
+        return {n, ptrdiff_t(sizes_.size()), points_.data(), sizes_.data(), weights_.data(), rho_.data()};
+    }
+
+    const std::shared_ptr<Kept> kept_;
+    const Matrix points_, weights_, rho_;
+    const std::vector<int64_t> sizes_;  // a copy: what was checked is what is used
+    const ReducedSet set_;
+};
+
+}  // namespace
+
+void bind_reduced_set(nb::module_ &m) {
+    auto reduced_set = nb::class_<BoundReducedSet>(m, "ReducedSet")
+                           .def(nb::init<std::shared_ptr<Kept>, Matrix, Counts, Matrix, Matrix>());
+    bind_rows(reduced_set, "decide", &BoundReducedSet::decide);
+    bind_rows(reduced_set, "interval", &BoundReducedSet::interval);
+}
+
+}  // namespace dormie
