@@ -15,10 +15,12 @@ from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie import flow
+from dormie.approximations import approximations
 from dormie.flips import flip_chances
 from dormie.kernels import RBF
 from dormie.machine import Affine, Machine
 from dormie.plan import Exact, Risk
+from dormie.progress import Progress
 from dormie.risk import Parts, Request, _likely_to_pass, _scaled, _wrong
 from dormie.rules import OneVsOneVote, Sign
 from dormie.stages import Dense, Geometry, ReducedSet
@@ -144,6 +146,29 @@ def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     assert (fast.predict(X) == svc.predict(X)).all()
 
 
+@pytest.mark.parametrize(
+    ("effort", "names", "expected"),
+    [
+        ("quick", None, {"linear_filter", "reduced_set"}),
+        ("thorough", None, {"linear_filter", "reduced_set", "nearest"}),
+        ("quick", ["nearest"], {"nearest"}),
+    ],
+)
+def test_approximations_come_at_several_cautions_with_their_chances_to_flip(
+    moons: tuple[SVC, Any, Any], effort: str, names: list[str] | None, expected: set[str]
+) -> None:
+    svc, rows, _ = moons
+    found = approximations(dormie.read(svc), names, rows[:500], rows[500:700], effort, 0, Progress())
+    assert {stage.name for stage in found.stages} == expected
+    assert not any(stage.certified for stage in found.stages)
+    for stage in found.stages:
+        assert (stage in found.flips) == (stage.name != "nearest")
+    cautions = {stage.caution for stage in found.stages}
+    assert len(cautions) > 3
+    bold, careful = min(found.stages, key=lambda s: s.caution), max(found.stages, key=lambda s: s.caution)
+    assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
+
+
 def test_risk_for_each_class_has_evidence_of_each(moons: tuple[SVC, Any, Any]) -> None:
     svc, rows, _ = moons
     fast = dormie.compile(svc, rows, risk=0.02, per_class=True, methods=["reduced_set"])
@@ -166,5 +191,7 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
         dormie.compile(svc, rows, risk=0.0)
     with pytest.raises(ValueError, match="tolerance"):
         dormie.compile(SVR().fit(rows, rows[:, 0]), rows, risk=_ALPHA)
+    with pytest.raises(ValueError, match=r"nearest is right on nearly all rows.*risk="):
+        dormie.compile(svc, methods=["nearest"])
     with pytest.warns(dormie.TrainingRowsWarning, match="trained on"):
         dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])

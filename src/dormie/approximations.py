@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from dormie.flips import flip_chances
+from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
 from dormie.reduction import fit
 from dormie.rows import mapped
 from dormie.rules import OneVsOneVote, Sign
-from dormie.stages import Dense, LinearFilter, ReducedSet, Stage
+from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet, Stage
 from dormie.stages.base import CautiousStage
 
 _SIZES = {"quick": (32, 128), "normal": (32, 128, 512), "thorough": (8, 16, 32, 64, 128, 256, 512, 1024)}
+_USUAL = frozenset({"linear_filter", "reduced_set"})  # nearest takes longer to fit, and rarely wins in seconds
 _LEAST_SHRINKING = 3  # times fewer vectors than points
 _CAUTIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
@@ -53,10 +55,17 @@ def approximations(
 def _fitted(
     machine: Machine, names: list[str] | None, fitting: Any, measuring: Any, effort: str, seed: int, progress: Progress
 ) -> Iterator[CautiousStage]:
-    wanted = {LinearFilter.name, ReducedSet.name} if names is None else set(names)
-    if LinearFilter.name in wanted and isinstance(machine.rule, Sign | OneVsOneVote):
+    usual = _USUAL | {Nearest.name} if effort == "thorough" else _USUAL
+    wanted = usual if names is None else set(names)
+    if names is None and isinstance(machine.kernel, Custom):
+        return
+    if LinearFilter.name in wanted:
         progress.say("fitting a linear filter")
         yield LinearFilter.fit(machine, fitting)
+    if Nearest.name in wanted and isinstance(machine.rule, Sign | OneVsOneVote):
+        for form in ("query", "cells"):
+            progress.say(f"fitting thresholds of the nearest support vectors ({form})")
+            yield Nearest.fit(machine, fitting, form=form)
     if ReducedSet.name in wanted and machine.kernel.positive_semidefinite:
         for n in _SIZES[effort]:
             if n * _LEAST_SHRINKING <= machine.n_points:

@@ -31,7 +31,7 @@ from dormie.rows import check_rows
 from dormie.rules import Value
 from dormie.sample import sample_rows
 from dormie.simplify import simplify
-from dormie.stages import STAGES, Dense, Geometry, Stage
+from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest, Stage
 from dormie.training_rows import warn_of_training_rows
 
 _LONGEST_DESCRIPTION = 200
@@ -80,6 +80,8 @@ def compile(
     request = _request(machine, checked, risk, confidence, per_class, seed)
     machine, guarantee = _promise(machine, tolerance)
     names = _method_names(methods)
+    if request is None:
+        _require_certified(names)
     with Progress() as progress:
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
@@ -141,6 +143,12 @@ def _method_names(methods: Sequence[str] | None) -> list[str] | None:
     if unknown:
         raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(STAGES)}")
     return [name for name in methods if name != Dense.name]
+
+
+def _require_certified(names: list[str] | None) -> None:
+    for name in names or []:
+        if name in (LinearFilter.name, Nearest.name):
+            raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")
 
 
 def _worth_planning(machine: Machine) -> bool:
