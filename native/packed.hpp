@@ -75,13 +75,18 @@ inline double diagonal(const Kernel &k, double norm2) {
     return k.normalized ? base > 0 : std::pow(base, k.degree);
 }
 
-// In chunks, like the dot products it is set against: the bounds on rounding count on it.
+// In chunks, and in several sums at a time, so that no chain of roundings is longer than that of the dot products it is
+// set against: the bounds on rounding count on it.
 inline double squared_norm(const double *x, ptrdiff_t d) {
+    constexpr int lanes = 8;
     double sum = 0;
     for (ptrdiff_t from = 0; from < d; from += chunk) {
-        double part = 0;
-        for (ptrdiff_t j = from; j < std::min<ptrdiff_t>(d, from + chunk); j++) part += x[j] * x[j];
-        sum += part;
+        const ptrdiff_t to = std::min<ptrdiff_t>(d, from + chunk), whole = from + (to - from) / lanes * lanes;
+        double part[lanes] = {};
+        for (ptrdiff_t j = from; j < whole; j += lanes)
+            for (int k = 0; k < lanes; k++) part[k] += x[j + k] * x[j + k];
+        for (ptrdiff_t j = whole; j < to; j++) part[j - whole] += x[j] * x[j];
+        sum += ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
     }
     return sum;
 }

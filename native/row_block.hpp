@@ -124,18 +124,23 @@ template <class T> class RowBlock {
         }
     }
 
+    // Every value is written, and what is 0 is written over by the next: no branch to mispredict.
     void list_nonzeros(size_t nonzeros) {
-        index_.clear(), value_.clear(), bounds_.clear();
         const ptrdiff_t d = machine_.features;
-        index_.reserve(nonzeros), value_.reserve(nonzeros), bounds_.reserve(size_t(count_) * (chunks_ + 1));
+        if (index_.size() < nonzeros + 1) index_.resize(nonzeros + 1), value_.resize(nonzeros + 1);
+        bounds_.resize(size_t(count_) * (chunks_ + 1));
+        int32_t *bound = bounds_.data(), at = 0;
         for (int r = 0; r < count_; r++) {
             const T *x = plain_.get() + r * d;
-            bounds_.push_back(int32_t(index_.size()));
+            *bound++ = at;
             for (ptrdiff_t j = 0; j < d; j += chunk) {
                 const int length = d - j < chunk ? int(d - j) : chunk;
-                for (int k = 0; k < length; k++)
-                    if (x[j + k] != T(0)) index_.push_back(k), value_.push_back(x[j + k]);
-                bounds_.push_back(int32_t(index_.size()));
+                for (int k = 0; k < length; k++) {
+                    index_[at] = k;
+                    value_[at] = x[j + k];
+                    at += x[j + k] != T(0);
+                }
+                *bound++ = at;
             }
         }
     }
