@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_moons, make_regression
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -145,3 +146,31 @@ def test_sample_of_given_rows_has_no_repeats() -> None:
     drawn = sample_rows(machine, rows, 100, seed=0)
     assert len(np.unique(drawn)) == 100
     assert sample_rows(machine, rows[:50], 100, seed=0) is not None
+
+
+def test_several_values_keep_their_tolerance() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    model = KernelRidge(kernel="rbf", gamma=0.5).fit(X, np.c_[np.sin(X[:, 0]), X[:, 1] ** 2])
+    for methods in (None, ["geometry"], ["reduced_set"]):
+        fast = dormie.compile(model, X, tolerance=0.01, methods=methods)
+        assert np.abs(fast.predict(X) - model.predict(X)).max() <= 0.01
+
+
+def test_a_machine_without_points_has_nothing_to_plan() -> None:
+    constant = SVR().fit([[0, 0], [1, 1], [2, 0]], [1, 1, 1])
+    fast = dormie.compile(constant, methods=["reduced_set"], tolerance=0.1)
+    assert [stage.name for stage in fast.plan.stages] == ["dense"]
+
+
+def test_outputs_too_small_to_tell_from_rounding_are_left_to_the_dense_stage() -> None:
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    flat = SVC(gamma=1e-20).fit(X, y)
+    assert (dormie.compile(flat, X).predict(X) == flat.predict(X)).all()
+
+
+def test_a_reduced_set_does_not_fail_for_want_of_landmarks() -> None:
+    X, y = make_classification(300, 6, n_informative=4, random_state=0)
+    steep = SVC(kernel="poly", degree=25, gamma=0.1).fit(X, y)
+    fast = dormie.compile(steep, X, methods=["reduced_set"])
+    assert (fast.predict(X) == steep.predict(X)).all()

@@ -56,7 +56,8 @@ def candidates(
         if Geometry.name in wanted:
             settled = yield from fitting.geometries()
         if names is not None or settled >= _HOPELESS:
-            yield from (stage for stage in fitting.free(EFFORTS[effort]) if stage.name in wanted)
+            free = fitting.free(EFFORTS[effort], landmarks=Geometry.name in wanted)
+            yield from (stage for stage in free if stage.name in wanted)
     except ValueError:  # no vectors can be had: the numbers are too large, too small, or too nearly dependent
         if names is not None:
             raise
@@ -95,8 +96,11 @@ class _Fitting:
                 return settled
             n = min(2 * n, self.greedy.most)
 
-    def free(self, work: float) -> Iterator[Geometry | ReducedSet]:
-        """Stages over vectors moved to lower rho, of ever more, within the work allowed for each."""
+    def free(self, work: float, landmarks: bool) -> Iterator[Geometry | ReducedSet]:
+        """Stages over vectors moved to lower rho, of ever more, within the work allowed for each.
+
+        landmarks: whether they are to serve as such too, and not in reduced sets alone
+        """
         most = min(self.greedy.most, max(self.machine.n_points // _LEAST_SHRINKING, 1))
         n = min(_FEWEST_VECTORS, most)
         while True:
@@ -104,7 +108,7 @@ class _Fitting:
             vectors = self._moved(n, steps)
             reduced = ReducedSet.project(self.machine, vectors, [len(vectors)], self.expansion)
             yield reduced
-            if steps:
+            if steps and landmarks:
                 ordered = vectors[w_greedy_order(self.machine, vectors, self.expansion)]
                 yield Geometry.build(self.machine, ordered, self.expansion)
             left = (1 - self._settled(reduced)) * self.machine.n_points

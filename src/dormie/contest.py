@@ -106,8 +106,9 @@ class Contest:
         for stage, decisions, total in zip(stages, found, seconds, strict=True):
             share = np.broadcast_to(np.asarray(decisions.evaluations, dtype=np.float64), count)
             settled = np.ones(count, dtype=bool) if decisions.settled is None else decisions.settled
-            seen = settled & (decisions.answers != right) & (not stage.certified)
-            wrong = np.maximum(seen, settled * flips.get(stage, 0.0))
+            wrong: Floats = settled * flips.get(stage, np.zeros(count))
+            if not stage.certified:
+                wrong = np.maximum(wrong, settled & (decisions.answers != right))
             runs.append(_Run(stage, settled, wrong, total * share / max(share.sum(), 1.0)))
         return runs
 

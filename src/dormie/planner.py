@@ -125,7 +125,7 @@ def _choose(
     machine: Machine, rows: Any | None, names: list[str] | None, effort: str, seed: int, progress: Progress
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
     dense = Dense(machine)
-    if names == [] or (names is None and not _worth_planning(machine)):
+    if names == [] or not machine.n_points or (names is None and not _worth_planning(machine)):
         return (dense,), ()
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
     stages = [*candidates(machine, names, sample, effort, progress)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_classification
 from sklearn.svm import SVC
 
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
@@ -274,3 +274,38 @@ def test_elsewhere_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> Non
     fit(MACHINE, 3, method="one_by_one")
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
+
+
+@pytest.mark.parametrize(("C", "gamma"), [(1e4, 1e-3), (1e4, 1e-6), (1.0, 1e-7)])
+def test_a_kernel_whose_values_hardly_differ_is_fitted_all_the_same(C: float, gamma: float) -> None:
+    X, y = make_classification(300, 6, n_informative=4, random_state=0)
+    machine = read(SVC(C=C, gamma=gamma).fit(X, y))
+    outputs = Dense(machine).outputs(X)
+    off = Dense(fit(machine, 20, X).machine()).outputs(X) - outputs
+    assert np.sqrt(np.mean(off**2)) < 0.05 * outputs.std()
+
+
+def test_rows_that_no_point_reaches_do_not_spoil_the_fit() -> None:
+    rng = np.random.default_rng(0)
+    machine = Machine(RBF(1.0), rng.normal(size=(60, 2)), rng.normal(size=60), np.zeros(1), Sign(np.array([0, 1])))
+    near, far = rng.normal(size=(100, 2)), rng.normal(size=(150, 2)) + 100
+    small = fit(machine, 20, np.vstack([near, far])).machine()
+    answers = [machine.rule.answer(Dense(each).outputs(near)) for each in (machine, small)]
+    assert np.mean(answers[0] == answers[1]) > 0.9
+
+
+def test_rows_too_large_for_float32_are_explained() -> None:
+    X, y = make_classification(300, 6, n_informative=4, random_state=0)
+    machine = read(SVC(kernel="poly", degree=3).fit(X, y))
+    with pytest.raises(ValueError, match=r"30 rows have values of up to .* leave them out"):
+        fit(machine, 6, np.vstack([X, 1e7 * X[:30]]))
+
+
+def test_of_very_many_rows_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_classification(300, 6, n_informative=4, random_state=0)
+    machine = read(SVC().fit(X, y))
+    monkeypatch.setattr("dormie.reduction.fitting._MOST_ROWS", 200)
+    one, other, third = (fit(machine, 5, X, seed=seed).points for seed in (0, 0, 1))
+    assert (one == other).all()
+    assert (one != third).any()
+    assert (fit(machine, 5, X[:200]).points != one).any()

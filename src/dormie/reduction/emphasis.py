@@ -14,6 +14,7 @@ from dormie.rules import Rule, Value
 
 _HALVINGS = 12
 _NEAR = 0.25  # of the median margin
+_NOTHING = 1e-9  # of the largest margin: rows far from all points have no more, and say nothing of what is usual
 
 
 def margins(rule: Rule, outputs: Floats) -> Floats:
@@ -31,6 +32,9 @@ def importance(rule: Rule, outputs: Floats) -> Floats:
     if isinstance(rule, Value):
         return np.ones(len(outputs))
     margin = margins(rule, outputs)
-    near = max(_NEAR * float(np.median(margin)), np.finfo(np.float64).tiny)
+    usual = margin[margin > _NOTHING * margin.max(initial=0.0)]
+    if not len(usual):
+        return np.ones(len(outputs))
+    near = _NEAR * float(np.median(usual))
     counts = 1 / (1 + (margin / near) ** 2)
     return np.asarray(counts / counts.mean())

@@ -28,10 +28,13 @@ from dormie.reduction.slopes import require_slope
 from dormie.reduction.starts import middles_start, w_greedy_start
 from dormie.reduction.units import in_units
 from dormie.rows import check_rows, mapped
+from dormie.sample import sample_rows
 
 STARTS = {"middles": middles_start, "w_greedy": w_greedy_start}
 OBJECTIVES = ("outputs", "norm")
 METHODS = ("together", "one_by_one")
+_CHEAP_STEP = 1e7  # multiply-adds
+_MOST_ROWS = 500_000
 _ROWS_A_VECTOR = 4  # with fewer rows than that the support vectors are fitted too
 
 
@@ -88,11 +91,21 @@ def fit(
         goal: Goal = (
             Norm(bare, nested)
             if objective == "norm"
-            else Outputs(bare, _rows(machine, rows, nested) / unit, nested, seed)
+            else Outputs(bare, _rows(machine, rows, nested, seed) / unit, nested, seed)
         )
         vectors = _vectors(bare, nested, goal, method, start, seed, progress)
         progress.say("solving for the weights")
-        return Reduced(machine, vectors * unit, nested, tuple(goal.weights(vectors)))
+        weights = goal.weights(vectors)
+        if isinstance(goal, Outputs) and _norm_is_cheap(bare, nested[-1]):
+            others = Norm(bare, nested).minimise(vectors, lambda step: progress.say(f"moving them on, step {step:,}"))
+            vectors, weights = goal.better((vectors, weights), (others, goal.weights(others)))
+        return Reduced(machine, vectors * unit, nested, tuple(weights))
+
+
+def _norm_is_cheap(machine: Machine, n: int) -> bool:
+    """Whether a look at the other goal costs seconds at most: it is the better one where the kernel is very smooth."""
+    work = machine.n_points * n * (2 * machine.n_features + machine.n_outputs + 40)
+    return machine.kernel.positive_semidefinite and work <= _CHEAP_STEP
 
 
 def _checked_sizes(machine: Machine, sizes: int | Iterable[int]) -> tuple[int, ...]:
@@ -135,9 +148,9 @@ def _require_no_geometry(kernel: Kernel, objective: str, start: str) -> None:
         raise ValueError(f"start='w_greedy' needs a kernel that is an inner product, not {kernel}: use 'middles'")
 
 
-def _rows(machine: Machine, rows: Any, nested: tuple[int, ...]) -> Floats:
-    """The rows in mapped coordinates; where they are few the support vectors are added."""
-    given = mapped(machine, check_rows(rows, machine))
+def _rows(machine: Machine, rows: Any, nested: tuple[int, ...], seed: int) -> Floats:
+    """Rows in mapped coordinates: some of them where they are very many, and the support vectors too where few."""
+    given = mapped(machine, sample_rows(machine, check_rows(rows, machine), _MOST_ROWS, seed))
     return given if len(given) >= _ROWS_A_VECTOR * nested[-1] else np.vstack([given, machine.points])
 
 

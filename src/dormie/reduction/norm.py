@@ -58,10 +58,7 @@ class Norm:
 
     def weights(self, vectors: Floats) -> list[Floats]:
         """For every size the weights that bring the vectors closest to w."""
-        gram = self._machine.kernel.matrix(vectors, vectors)
-        gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
-        g = Known.by(self._machine, vectors).values
-        return [solve_gram(positive_factor(gram[:n, :n]), g[:n]) for n in self.sizes]
+        return projections(self._machine, vectors, self.sizes)
 
     def loss(self, vectors: Floats) -> tuple[float, Floats]:
         """The sum over sizes of log rho^2 and its gradient by the vectors."""
@@ -77,10 +74,18 @@ class Norm:
         for n in self.sizes:
             weights = solve_gram(positive_factor(gram[:n, :n]), g[:n])
             left = self._outputs - float((g[:n] * weights).sum())
-            if left < _LEAST * self._outputs:
-                value += np.log(_LEAST * self._outputs)
+            if left <= _LEAST * self._outputs:
+                value += np.log(_LEAST * max(self._outputs, 1))
                 continue
             value += np.log(left)
             by_g[:n] -= 2 / left * weights
             by_gram[:n, :n] += weights @ weights.T / left
         return value, by_g, by_gram
+
+
+def projections(machine: Machine, vectors: Floats, sizes: Sequence[int]) -> list[Floats]:
+    """For every size the weights that bring the first so many vectors closest to w."""
+    gram = machine.kernel.matrix(vectors, vectors)
+    gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
+    g = Known.by(machine, vectors).values
+    return [solve_gram(positive_factor(gram[:n, :n]), g[:n]) for n in sizes]

@@ -12,9 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from dormie.kernels import RBF, Kernel
 from dormie.machine import Floats, Machine
 from dormie.reduction import adam
 from dormie.reduction.emphasis import importance
+from dormie.reduction.norm import projections
 from dormie.reduction.slopes import Array, Slopes, unit_kernel
 from dormie.reduction.units import power_of_two
 from dormie.reduction.weights import least_squares, positive_factor
@@ -26,6 +28,7 @@ _BLOCK = 4096
 _MOST_STEPS = 3000
 _FIRST_RATE = 0.2  # of the usual deviation of a feature
 _RIDGE = 1e-6  # a row, for kernels with K(s, s) about 1
+_TOO_LARGE = 1e15  # for kernels with K(s, s) about 1
 _NOTHING = 1e-30  # a loss whose logarithm can still be taken
 
 
@@ -34,7 +37,9 @@ class Outputs:
 
     def __init__(self, machine: Machine, rows: Floats, sizes: Sequence[int], seed: int) -> None:
         self.sizes = sizes
+        self._machine = machine
         self.kernel, self._unit = unit_kernel(machine.kernel, machine.points)
+        _require_single(self.kernel, rows)
         self._rows, self._single = rows, rows.astype(np.float32)
         sums = Dense(replace(machine, bias=np.zeros_like(machine.bias))).outputs(rows)
         self._size = power_of_two(sums)
@@ -50,9 +55,27 @@ class Outputs:
         return np.asarray(found, dtype=np.float64)
 
     def weights(self, vectors: Floats) -> list[Floats]:
-        """The best weights for every size, over all rows."""
-        found = least_squares(lambda: self._blocks(vectors), self.sizes, _RIDGE * len(self._rows))
-        return [w * (self._size / self._unit) for w in found]
+        """The best weights for every size, over all rows.
+
+        Where the kernel is so smooth that its values hardly differ, least squares with a ridge cannot tell vectors
+        apart, and the projection of w can: whichever leaves less is taken.
+        """
+        scale = self._size / self._unit
+        fitted = [w * scale for w in least_squares(lambda: self._blocks(vectors), self.sizes, _RIDGE * len(self._rows))]
+        if not self._machine.kernel.positive_semidefinite:
+            return fitted
+        each = zip(fitted, projections(self._machine, vectors, self.sizes), strict=True)
+        return [min(pair, key=lambda w: self._left(vectors, w / scale)) for pair in each]
+
+    def better(self, *fits: tuple[Floats, list[Floats]]) -> tuple[Floats, list[Floats]]:
+        """Of vectors with their weights those that leave the least, over all sizes."""
+        unit = self._unit / self._size
+        return min(fits, key=lambda fit: sum(np.log(self._left(fit[0], w * unit) + _NOTHING) for w in fit[1]))
+
+    def _left(self, vectors: Floats, weights: Floats) -> float:
+        """What weights of the first vectors leave of the targets."""
+        parts = self._blocks(vectors[: len(weights)])
+        return sum(float(np.square(values @ weights - targets).sum()) for values, targets in parts)
 
     def _batch_loss(self, vectors: Array) -> tuple[float, Array]:
         few = np.searchsorted(self._chances, self._random.random(min(_BATCH, len(self._rows))))
@@ -66,6 +89,18 @@ class Outputs:
             block = slice(start, start + _BLOCK)
             root = np.sqrt(self._counts[block])[:, None]
             yield root * Slopes.of(self.kernel, self._rows[block], vectors).values, root * self._targets[block]
+
+
+def _require_single(kernel: Kernel, rows: Floats) -> None:
+    """ValueError for rows so far out that their kernel values, or the squares of those, are too large for float32."""
+    with np.errstate(over="ignore"):
+        own = np.einsum("ij,ij->i", rows, rows) if isinstance(kernel, RBF) else kernel.diagonal(rows)
+    far = own >= _TOO_LARGE
+    if far.any():
+        raise ValueError(
+            f"{far.sum():,} rows have values of up to {np.abs(rows[far]).max():.2g} times the size usual among support "
+            "vectors, and nothing can be fitted beside those: leave them out, or fit in norm, objective='norm'"
+        )
 
 
 def loss(values: Array, targets: Array, sizes: Sequence[int]) -> tuple[float, Array]:
