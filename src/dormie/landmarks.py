@@ -22,6 +22,9 @@ from dormie.rounding import UNIT, in_range
 # is gained is lost again to the rounding of the triangular solve.
 LEAST_RESIDUAL = 1e-8
 
+# Products with rows of a larger squared norm would overflow in single precision when squared and added up.
+_LARGEST_ROW = 1e30
+
 
 @dataclass(frozen=True)
 class Expansion:
@@ -120,15 +123,20 @@ class RadiusGreedy(_Greedy):
     """Next the point that leaves the least rho^2 times sum of R^2: the radius itself, over rows like those to come.
 
     rows: some tens or hundreds of them, in mapped coordinates. Where there are several outputs, the shares of rho^2
-    that are left are added.
+    that are left are added. Rows too large for single precision are left out; without any, rho alone decides.
     """
 
     def __init__(self, expansion: Expansion, most: int, rows: Floats) -> None:
         super().__init__(expansion, most)
         kernel, points = expansion.machine.kernel, expansion.machine.points
-        # <residual of phi(x), phi(s)>, rows x points: single precision is enough to choose by.
-        self._products = kernel.matrix(rows, points).astype(np.float32)
-        self._far = float(kernel.diagonal(rows).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = kernel.diagonal(rows)
+        small = squares < _LARGEST_ROW
+        # <residual of phi(x), phi(s)>, rows x points, the longest phi(s) of length 1: single precision is enough to
+        # choose by.
+        self._length = float(np.sqrt(self.residuals.squares.max(initial=0))) or 1.0
+        self._products = (kernel.matrix(rows[small], points) / self._length).astype(np.float32)
+        self._far = float(squares[small].sum()) or 1.0  # 1: no row has a say
         sizes = expansion.squared_norm
         self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         self._open = float((sizes > 0).sum())
@@ -137,15 +145,15 @@ class RadiusGreedy(_Greedy):
         residuals = self.residuals
         inverse = np.divide(1.0, residuals.squares, out=np.zeros(len(allowed)), where=allowed)
         gains = residuals.corr**2 @ self._share * inverse
-        nearer = np.einsum("ij,ij->j", self._products, self._products) * inverse
+        nearer = np.einsum("ij,ij->j", self._products, self._products) * (self._length**2 * inverse)
         left = np.maximum(self._open - gains, 0) * np.maximum(self._far - nearer, 0)
         j = int(np.where(allowed, left, np.inf).argmin())
         if gains[j] <= 0 and nearer[j] <= 0:
             return j, None
         column = residuals.column(j)
         self._open, self._far = self._open - gains[j], self._far - nearer[j]
-        along = self._products[:, j] * np.float32(np.sqrt(inverse[j]))
-        self._products -= np.outer(along, column.astype(np.float32))
+        along = self._products[:, j] * np.float32(self._length * np.sqrt(inverse[j]))
+        self._products -= np.outer(along, (column / self._length).astype(np.float32))
         return j, column
 
 

@@ -134,7 +134,6 @@ def test_rows_that_are_no_such_images_are_explained(make: Any) -> None:
     ("make", "parameters", "message"),
     [
         (Shifts, {"pixels": 0}, "pixels must be a whole number of at least 1, got 0"),
-        (Shifts, {"pixels": 1.5}, "pixels must be a whole number"),
         (Shifts, {"directions": 6}, "directions must be 4 or 8, got 6"),
         (Shifts, {"shape": (28,)}, r"shape must be \(height, width\) or"),
         (Rotations, {"degrees": 0.0}, "degrees must be a number above 0"),
@@ -148,3 +147,31 @@ def test_rows_that_are_no_such_images_are_explained(make: Any) -> None:
 def test_wrong_parameters_are_named(make: Any, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "parameters", "message"),
+    [
+        (Shifts, {"pixels": 1.5}, "Shifts: pixels must be a whole number such as 1, got 1.5"),
+        (Shifts, {"pixels": 2.0}, "pixels must be a whole number such as 1, got 2.0"),
+        (Shifts, {"pixels": None}, "pixels must be a whole number such as 1, got None"),
+        (Shifts, {"pixels": float("nan")}, "pixels must be a whole number such as 1, got nan"),
+        (Shifts, {"shape": 8}, r"shape must be \(height, width\) or .*, got 8: give whole numbers, such as \(28, 28\)"),
+        (Shifts, {"shape": (8.0, 8.0)}, r"Shifts: shape must be .*got \(8.0, 8.0\): give whole numbers"),
+        (Thickness, {"shape": "8x8"}, "Thickness: shape must be .*got '8x8': give whole numbers"),
+        (Rotations, {"degrees": "x"}, "Rotations: degrees must be a number, got 'x'"),
+        (Thickness, {"amount": "a"}, "Thickness: amount must be a number, got 'a'"),
+    ],
+)
+def test_parameters_of_the_wrong_type_are_named(make: Any, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make(**parameters)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    one: Any = np.int64(1)
+    assert [moved.tolist() for moved in Shifts(one, shape=(3 * one, 4 * one))(_letters())] == [
+        moved.tolist() for moved in Shifts(shape=(3, 4))(_letters())
+    ]
+    assert Rotations(np.float32(10) * one) == Rotations(10)
+    assert Thickness(1) == Thickness(1.0)

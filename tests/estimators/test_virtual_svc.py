@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.svm import SVC, NuSVC
+from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dormie
@@ -228,7 +228,20 @@ def test_what_is_not_fitted_is_not_read() -> None:
         ((Shifts(), None, "both"), "multi_class must be 'ovo' or 'ovr', got 'both'"),
         ((Shifts(), SVC(kernel="precomputed"), "ovo"), "kernel='precomputed' gives no rows to move"),
         ((Shifts(), LogisticRegression(), "ovo"), "LogisticRegression.*has no support_ when fitted"),
-        (([Shifts(), 3], None, "ovo"), r"invariances\[1\] must be a function of rows, got 3"),
+        (([Shifts(), 3], None, "ovo"), r"invariances\[1\] must be a function of rows, such as Shifts\(\), got 3"),
+        ((Shifts, None, "ovo"), r"invariances must be a function of rows, and is a class: give Shifts\(\)"),
+        (([Shifts(), Rotations], None, "ovo"), r"invariances\[1\] must be .* is a class: give Rotations\(\)"),
+        ((None, None, "ovo"), "invariances must be a function of rows, .*got None"),
+        (("Shifts", None, "ovo"), "invariances must be a function of rows, .*got 'Shifts'"),
+        (
+            (lambda _: None, None, "ovo"),
+            "returned None; it must return an array of the shape of the rows, or a list",
+        ),
+        ((lambda _: 3.0, None, "ovo"), "returned 3.0; it must return an array"),
+        ((Shifts(), SVR(), "ovo"), r"estimator must be a support vector classifier, .*got SVR\(\)"),
+        ((Shifts(), OneClassSVM(), "ovo"), r"estimator must be a support vector classifier, .*got OneClassSVM\(\)"),
+        ((Shifts(), SVC, "ovo"), r"such as sklearn.svm.SVC\(\), got <class 'sklearn.svm._classes.SVC'>"),
+        ((Shifts(), "SVC", "ovo"), "estimator must be a support vector classifier, .*got 'SVC'"),
         ((lambda rows: rows[:, :3], None, "ovo"), r"shape \(\d+, 3\) of rows of shape \(\d+, 64\)"),
         ((Shifts(shape=(4, 4)), None, "ovo"), r"Shifts: rows of 64 features are not images of shape \(4, 4\)"),
     ],

@@ -382,20 +382,23 @@ def test_points_that_serve_every_pair_are_written_once_a_class_and_answer_alike_
 BINARY = Machine(kernels.RBF(1.0), X[:2], np.array([1.0, -1.0]), np.zeros(1), Sign(np.array([0, 1])))
 THREE = np.array([1, 2, 3])
 UNWRITABLE = [
-    (replace(BINARY, input_map=Affine(np.zeros(4), np.ones(4))), "no place for scaled input.*scale rows yourself"),
+    (
+        replace(BINARY, input_map=Affine(np.zeros(4), np.ones(4))),
+        "scaled input: reduce the final step itself on scaled rows.*scale rows yourself",
+    ),
     (replace(BINARY, kernel=kernels.Normalized(kernels.Linear())), "not Normalized.*save a compiled plan instead"),
     (replace(BINARY, kernel=kernels.Custom(np.dot)), "not Custom.*save a compiled plan instead"),
     (replace(BINARY, rule=Sign(np.array(["a", "b"]))), "whole numbers of 32 bits, not 'a': number the classes"),
     (replace(BINARY, rule=Sign(np.array([0, 2**31]))), "whole numbers of 32 bits, not 2147483648"),
     (replace(BINARY, rule=Sign(np.array([0.5, 1.0]))), "whole numbers of 32 bits, not 0.5"),
-    (replace(BINARY, rule=Value(flat=False)), "not by Value.*save a compiled plan instead"),
+    (replace(BINARY, rule=Value(flat=False)), "not by several values: save a compiled plan instead"),
     (
         Machine(kernels.RBF(1.0), X[:2], np.eye(2, 3), np.zeros(3), Argmax(THREE)),
-        "not by Argmax.*save a compiled plan instead",
+        "not by the largest of 3 outputs: save a compiled plan instead",
     ),
     (
         Machine(kernels.RBF(1.0), X[:2], np.eye(2, 3), np.zeros(3), OneVsOneVote(THREE, break_ties=True)),
-        "not by OneVsOneVote.*break_ties=True",
+        r"not by a vote whose ties are broken by confidence \(break_ties=True\): save",
     ),
 ]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsRestClassifier
@@ -171,3 +172,17 @@ INEXPRESSIBLE = [
 def test_what_scikit_learn_cannot_express_is_refused(machine: Machine, message: str) -> None:
     with pytest.raises(ValueError, match=re.compile(message, re.DOTALL)):
         to_sklearn(machine)
+
+
+@pytest.mark.parametrize("center", [np.zeros(4), np.array([0.0, 2.0, 0.0, 0.0])], ids=["zero", "mean"])
+def test_a_scaler_that_moves_nothing_takes_sparse_rows(center: Floats) -> None:
+    machine = _machine(kernels.RBF(0.3), Value(flat=False), 3)
+    machine = replace(machine, input_map=Affine(center, np.array([2.0, 0.1, 1.0, 3.0])))
+    model, sparse = to_sklearn(machine), scipy.sparse.csr_array(ROWS)
+    assert model[0].with_mean == center.any()
+    if center.any():
+        with pytest.raises(ValueError, match="Cannot center sparse"):
+            model.predict(sparse)
+    else:
+        _assert_same(model.predict(sparse), _answers(machine))
+    _assert_same(_answers(read(model)), _answers(machine))

@@ -93,6 +93,16 @@ def test_errors_are_measured_on_rows_held_out_from_fitting(
 
 def test_few_rows_are_all_fitted_and_the_report_says_that_this_flatters() -> None:
     assert "the 30 rows it was fitted on, which flatters it" in str(dormie.reduce(MACHINE, 4, ROWS[:30]))
+    assert "the 1 row it was fitted on, which flatters it" in str(dormie.reduce(MACHINE, 4, ROWS[:1]))
+
+
+@pytest.mark.parametrize("count", [1, 30, 300])
+@pytest.mark.parametrize(("machine", "n"), [(MACHINE, 60), (by_hand(Linear(), POINTS, WEIGHTS, 0.1), 1)], ids=str)
+def test_where_nothing_is_lost_nothing_is_said_to_be_fitted(machine: Machine, n: int, count: int) -> None:
+    reduction = dormie.reduce(machine, n, ROWS[:count])
+    assert reduction.exact
+    assert f"Measured on {count} of the rows given, none of which was fitted on." in str(reduction)
+    assert len(reduction.errors.before) == count
 
 
 def test_without_rows_they_are_made_up_and_the_report_says_so() -> None:
@@ -211,6 +221,7 @@ def test_float32_rows_serve(reduction: dormie.Reduction) -> None:
         ("40", TypeError, "whole number"),
         (None, TypeError, "whole number"),
         ([4], TypeError, "whole number"),
+        (True, TypeError, "whole number of vectors, such as 40, got True"),
     ],
 )
 def test_sizes_that_cannot_be_are_refused(n: Any, error: type[Exception], message: str) -> None:
@@ -299,6 +310,10 @@ def test_refitting_the_threshold_has_the_fewest_errors_and_keeps_the_vectors(red
     assert start.threshold is None
 
 
+def test_one_labelled_row_is_one_row(reduction: dormie.Reduction) -> None:
+    assert "on 1 labelled row: " in str(reduction.refit_threshold(ROWS[:1], _labels(MACHINE, ROWS[:1])))
+
+
 def test_refitting_a_vote_takes_labels_as_the_model_was_given_them() -> None:
     names = np.array(["ash", "elm", "oak"])[Y]
     reduction = dormie.reduce(SVC().fit(X, names), 2, X)
@@ -308,6 +323,11 @@ def test_refitting_a_vote_takes_labels_as_the_model_was_given_them() -> None:
     assert f"{wrong[0]} of them wrong before, {wrong[1]} after" in str(moved)
     with pytest.raises(ValueError, match=r"y\[0\] is .*0.*, which is none of the classes \('ash', 'elm', 'oak'\)"):
         reduction.refit_threshold(X, Y)
+
+
+def test_a_threshold_is_not_refitted_on_no_rows(reduction: dormie.Reduction) -> None:
+    with pytest.raises(ValueError, match="there are no rows in X to refit the threshold on: pass some"):
+        reduction.refit_threshold(ROWS[:0], [])
 
 
 def test_a_regressor_has_no_threshold() -> None:
@@ -327,7 +347,7 @@ def test_written_for_libsvm_it_answers_alike_there(tmp_path: Path) -> None:
 
 def test_scaled_input_cannot_be_written_for_libsvm(tmp_path: Path) -> None:
     reduction = dormie.reduce(make_pipeline(StandardScaler(), SVC()).fit(X, Y), 5, X)
-    with pytest.raises(ValueError, match="no place for scaled input"):
+    with pytest.raises(ValueError, match="no place for scaled input: reduce the final step itself on scaled rows"):
         reduction.write_libsvm(tmp_path / "never.model")
 
 
@@ -350,3 +370,18 @@ def test_a_seed_gives_the_same_machine_every_time() -> None:
     one, two, other = (dormie.reduce(MACHINE, 4, ROWS, seed=seed).machine.points for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_huge_and_tiny_weights_are_measured_without_overflow(size: float) -> None:
+    plain, scaled = (dormie.reduce(replace(MACHINE, weights=WEIGHTS * s, bias=np.zeros(1)), 60) for s in (1.0, size))
+    rows = np.arange(8.0).reshape(-1, 1)
+    for each, unit in ((plain, 1.0), (scaled, size)):
+        errors = replace(each.errors, before=rows * unit, after=rows[::-1] * unit)
+        assert errors.rms / unit == pytest.approx(np.sqrt(21.0))
+        assert errors.spread / unit == pytest.approx(rows.std())
+        assert "(200 % of how much they vary), root mean square" in str(replace(each, errors=errors))
+
+
+def test_the_report_says_that_the_distance_carries_no_rounding(reduction: dormie.Reduction) -> None:
+    assert "Times sqrt(K(x, x)) it bounds the error of any row x, up to rounding." in str(reduction)

@@ -83,9 +83,9 @@ def test_labels_are_found_in_any_order_of_classes() -> None:
     [
         ([0, 1], r"one label for each of the 3 rows of X, got shape \(2,\)"),
         ([[0], [1], [0]], r"got shape \(3, 1\)"),
-        ([0, 1, 5], r"y\[2\] is .*5.*, which is none of the classes \(0, 1\)"),
-        (["a", 0, 1], r"y\[0\] is .*'a'.*none of the classes"),
-        ([0, np.nan, 1], r"y\[1\] is .*nan.*none of the classes"),
+        ([0, 1, 5], r"^y\[2\] is 5, which is none of the classes \(0, 1\)$"),
+        (["a", 0, 1], r"^y\[0\] is 'a', which is none of the classes"),
+        ([0, np.nan, 1], r"^y\[1\] is nan, which is none of the classes"),
     ],
 )
 def test_labels_that_cannot_be_are_named(labels: object, message: str) -> None:

@@ -114,3 +114,26 @@ def test_an_output_without_weights_has_no_say_in_the_order() -> None:
         made, weights=np.hstack([made.weights, np.zeros((40, 1))]), bias=np.zeros(2), rule=Argmax(np.arange(2))
     )
     assert w_greedy(both, 15).tolist() == w_greedy(made, 15).tolist()
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(0.4, 1.0, 3), Polynomial(0.5, 1.0, 2)], ids=str)
+def test_rows_too_large_for_single_precision_have_no_say_in_the_order(kernel: Kernel) -> None:
+    made, _ = machine(kernel, 30, 4)
+    rows = np.random.default_rng(5).normal(size=(20, 4))
+    expected = radius_greedy(made, 8, rows).tolist()
+    for size in (1e16, 1e100, 1e300):
+        assert radius_greedy(made, 8, np.vstack([rows, rows * size])).tolist() == expected
+        assert radius_greedy(made, 8, rows * size).tolist() == w_greedy(made, 8).tolist()
+    assert radius_greedy(made, 8, rows[:0]).tolist() == w_greedy(made, 8).tolist()
+    assert expected != w_greedy(made, 8).tolist()
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e4, 1e9])
+def test_the_unit_of_features_does_not_matter(size: float) -> None:
+    made, _ = machine(Polynomial(0.4, 0.0, 3), 30, 4)
+    rows = np.random.default_rng(5).normal(size=(20, 4))
+    scaled = replace(made, points=made.points * size)
+    if size > 1e5:  # too large for the rows to have a say
+        assert radius_greedy(scaled, 8, rows * size).tolist() == w_greedy(made, 8).tolist()
+    else:
+        assert radius_greedy(scaled, 8, rows * size).tolist() == radius_greedy(made, 8, rows).tolist()

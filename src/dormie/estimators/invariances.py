@@ -7,7 +7,9 @@ every row as an image. What comes in at the border repeats the border, so that a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,9 @@ class Shifts:
     shape: Shape | None = None
 
     def __post_init__(self) -> None:
-        if self.pixels != int(self.pixels) or self.pixels < 1:
+        if not isinstance(self.pixels, Integral):
+            raise TypeError(f"Shifts: pixels must be a whole number such as 1, got {self.pixels!r}")
+        if self.pixels < 1:
             raise ValueError(f"Shifts: pixels must be a whole number of at least 1, got {self.pixels!r}")
         if self.directions not in (4, 8):
             raise ValueError(f"Shifts: directions must be 4 or 8, got {self.directions!r}")
@@ -56,6 +60,7 @@ class Rotations:
     shape: Shape | None = None
 
     def __post_init__(self) -> None:
+        _require_real(self, degrees=self.degrees)
         if not (math.isfinite(self.degrees) and self.degrees > 0):
             raise ValueError(f"Rotations: degrees must be a number above 0, got {self.degrees!r}")
         _require_shape(self, self.shape)
@@ -77,6 +82,7 @@ class Thickness:
     shape: Shape | None = None
 
     def __post_init__(self) -> None:
+        _require_real(self, amount=self.amount)
         if not 0 < self.amount <= 1:
             raise ValueError(f"Thickness: amount must be above 0 and at most 1, got {self.amount!r}")
         _require_shape(self, self.shape)
@@ -100,11 +106,20 @@ def _rotated(images: Rows, degrees: float) -> Rows:
     return np.asarray(ndimage.rotate(images, degrees, axes=(2, 1), reshape=False, order=1, mode="nearest"))
 
 
+def _require_real(invariance: object, **parameters: object) -> None:
+    for name, value in parameters.items():
+        if not isinstance(value, Real):
+            raise TypeError(f"{type(invariance).__name__}: {name} must be a number, got {value!r}")
+
+
 def _require_shape(invariance: object, shape: Shape | None) -> None:
-    if shape is not None and not (len(shape) in (2, 3) and all(side == int(side) and side >= 1 for side in shape)):
-        raise ValueError(
-            f"{type(invariance).__name__}: shape must be (height, width) or (height, width, channels), got {shape!r}"
-        )
+    if shape is None:
+        return
+    message = f"{type(invariance).__name__}: shape must be (height, width) or (height, width, channels), got {shape!r}"
+    if not isinstance(shape, Sequence) or not all(isinstance(side, Integral) for side in shape):
+        raise TypeError(f"{message}: give whole numbers, such as (28, 28)")
+    if len(shape) not in (2, 3) or min(shape) < 1:
+        raise ValueError(message)
 
 
 def _images(invariance: object, shape: Shape | None, rows: Rows) -> Rows:

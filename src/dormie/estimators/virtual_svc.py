@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -24,6 +24,8 @@ from dormie.machine import Floats
 
 Rows = npt.NDArray[Any]
 Invariance = Callable[[Rows], Rows | Sequence[Rows]]
+
+_RETURNS = "it must return an array of the shape of the rows, or a list of such"
 
 
 class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -96,9 +98,26 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
             raise ValueError(f"multi_class must be 'ovo' or 'ovr', got {self.multi_class!r}")
         if getattr(self.estimator, "kernel", None) == "precomputed":
             raise ValueError("kernel='precomputed' gives no rows to move: give the estimator the kernel itself")
-        for position, invariance in enumerate(self._invariances()):
-            if not callable(invariance):
-                raise ValueError(f"invariances[{position}] must be a function of rows, got {invariance!r}")
+        if self.estimator is not None:
+            _require_classifier(self.estimator)
+        _require_invariances(self.invariances)
+
+
+def _require_classifier(estimator: Any) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params") or not is_classifier(estimator):
+        raise ValueError(f"estimator must be a support vector classifier, such as sklearn.svm.SVC(), got {estimator!r}")
+
+
+def _require_invariances(given: Any) -> None:
+    if isinstance(given, list | tuple):
+        named = {f"invariances[{position}]": invariance for position, invariance in enumerate(given)}
+    else:
+        named = {"invariances": given}
+    for name, invariance in named.items():
+        if isinstance(invariance, type):
+            raise ValueError(f"{name} must be a function of rows, and is a class: give {invariance.__name__}()")
+        if not callable(invariance):
+            raise ValueError(f"{name} must be a function of rows, such as Shifts(), got {invariance!r}")
 
 
 def _with_fixed_gamma(estimator: Any, X: Rows) -> Any:
@@ -126,10 +145,12 @@ def _moved(invariances: list[Invariance], rows: Rows) -> Iterator[Rows]:
     for invariance in invariances:
         result = invariance(rows)
         ways = [result] if getattr(result, "ndim", None) == 2 else result
+        if not np.iterable(ways):
+            raise ValueError(f"the invariance {invariance!r} returned {result!r}; {_RETURNS}")
         for way in map(np.asarray, ways):
             if way.shape != rows.shape:
                 raise ValueError(
                     f"the invariance {invariance!r} made an array of shape {way.shape} of rows of shape {rows.shape}; "
-                    "it must return an array of the same shape, or a list of such"
+                    f"{_RETURNS}"
                 )
             yield way.astype(rows.dtype, copy=False)

@@ -17,14 +17,15 @@ import numpy.typing as npt
 from dormie.kernels import RBF, Linear, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
 from dormie.readers.one_vs_one import pack
-from dormie.rules import OneVsOneVote, Sign, Value, one_class_sign
+from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
 
 
 def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
     """Write a machine as a LIBSVM text model; ValueError where LIBSVM has no words for it."""
     if machine.input_map is not None:
         raise ValueError(
-            "a LIBSVM file has no place for scaled input: write the machine of the final step, and scale rows yourself"
+            "a LIBSVM file has no place for scaled input: reduce the final step itself on scaled rows, or write its "
+            "machine as it is, and scale rows yourself"
         )
     kernel = _kernel_headers(machine)
     model_headers, coefficients, source = _model(machine)
@@ -80,8 +81,20 @@ def _model(machine: Machine) -> _Model:
         case OneVsOneVote(classes, break_ties=False):
             return _classifier(classes, machine.weights, machine.bias)
     raise ValueError(
-        f"LIBSVM answers by one value, a sign or a one-vs-one vote, not by {machine.rule}: save a compiled plan instead"
+        f"LIBSVM answers by one value, a sign or a one-vs-one vote, not by {_in_words(machine.rule)}: "
+        "save a compiled plan instead"
     )
+
+
+def _in_words(rule: Rule) -> str:
+    match rule:
+        case Value():
+            return "several values"
+        case Argmax(classes):
+            return f"the largest of {len(classes)} outputs"
+        case OneVsOneVote():
+            return "a vote whose ties are broken by confidence (break_ties=True)"
+    return f"a rule of the kind {type(rule).__name__}"
 
 
 def _one_output(machine: Machine, svm_type: str) -> _Model:

@@ -26,7 +26,8 @@ def to_sklearn(machine: Machine, *, one_class: bool = False) -> Any:
 
     SVC for signs and votes (`one_class`: OneClassSVM), OneVsRestClassifier for the largest of several outputs, SVR for
     a value, KernelRidge for several; after a StandardScaler where the input is scaled. Exact ties go as scikit-learn
-    has them.
+    has them. LIBSVM's models (all but KernelRidge) come back as trained on dense rows, and scikit-learn lets such
+    predict no sparse ones: pass X.toarray().
     """
     model = _estimator(machine, one_class)
     if machine.input_map is None:
@@ -167,7 +168,8 @@ def _fill(model: Any, points: Floats, packed: Packed, bias: Floats) -> None:
 def _scaler(input_map: Affine) -> Any:
     from sklearn.preprocessing import StandardScaler
 
-    scaler = StandardScaler().fit(np.zeros((1, len(input_map.center))))
+    # A scaler that moves nothing takes sparse rows, one that subtracts a mean does not, be it 0.
+    scaler = StandardScaler(with_mean=bool(input_map.center.any())).fit(np.zeros((1, len(input_map.center))))
     scaler.mean_, scaler.scale_, scaler.var_ = input_map.center.copy(), input_map.scale.copy(), input_map.scale**2
     return scaler
 

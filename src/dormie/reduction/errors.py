@@ -12,9 +12,19 @@ from dormie.machine import Floats, Machine
 from dormie.rules import Rule, Value
 
 
+def root_mean_square(values: Floats) -> Floats:
+    """Of every column; its largest value is the unit, so that no square overflows."""
+    largest = np.abs(values).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.asarray(unit * np.sqrt(np.mean((values / unit) ** 2, axis=0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """Of every output: |w|, and |w - w'| of the reduced machine. |w - w'| sqrt(K(x,x)) bounds the error of any row."""
+    """Of every output: |w|, and |w - w'| of the reduced machine.
+
+    |w - w'| sqrt(K(x,x)) bounds the error of any row x, up to rounding, of which no account is kept here.
+    """
 
     norm: Floats
     distance: Floats
@@ -53,7 +63,7 @@ class Errors:
     @property
     def rms(self) -> Floats:
         """Root mean square of what the outputs are off by."""
-        return np.asarray(np.sqrt(np.mean((self.after - self.before) ** 2, axis=0)))
+        return root_mean_square(self.after - self.before)
 
     @property
     def largest(self) -> Floats:
@@ -63,7 +73,7 @@ class Errors:
     @property
     def spread(self) -> Floats:
         """The standard deviation of the original's outputs, to compare errors with."""
-        return np.asarray(self.before.std(axis=0))
+        return root_mean_square(self.before - self.before.mean(axis=0))
 
     @property
     def differing(self) -> int | None:

@@ -55,16 +55,19 @@ class Reduction:
         if not isinstance(rule, ClassRule):
             raise ValueError("a regressor has no threshold: refit_threshold is for classifiers")
         rows = check_rows(X, self.machine)
+        if not rows.shape[0]:
+            raise ValueError("there are no rows in X to refit the threshold on: pass some, with their labels")
         answers = positions(rule, y, rows.shape[0])
         outputs = Dense(self.machine).outputs(rows)
         bias = refitted_bias(rule, self.machine.bias, outputs, answers)
         shift = bias - self.machine.bias
         wrong = [int((rule.answer(these) != answers).sum()) for these in (outputs, outputs + shift)]
+        judges = _counted(len(answers), "labelled row")
         return replace(
             self,
             machine=replace(self.machine, bias=bias),
             errors=replace(self.errors, after=self.errors.after + shift),
-            threshold=f"{len(answers):,} labelled rows: {wrong[0]:,} of them wrong before, {wrong[1]:,} after",
+            threshold=f"{judges}: {wrong[0]:,} of them wrong before, {wrong[1]:,} after",
         )
 
     def write_libsvm(self, path: str | PathLike[str]) -> None:
@@ -114,23 +117,32 @@ def reduce(
     original = read(model)
     require_slope(original.kernel)
     objective = chosen_objective(original, objective, method, start, rows)
-    fitted, measured, what = _split(original, rows, objective, seed)
-    whole, reduced = _reduced(original, n, fitted, objective=objective, method=method, start=start, seed=seed)
+    exact = _without_loss(original, n)
+    fitted, measured, what = _split(original, rows, exact is None and objective == "outputs", seed)
+    if exact is None:
+        whole = _tidied(original)
+        reduced = fit(whole, n, fitted, objective=objective, method=method, start=start, seed=seed).machine()
+    else:
+        whole = reduced = exact
     machine = _in_coordinates_of(original, reduced)
     before, after = (Dense(each).outputs(measured) for each in (original, machine))
     errors = Errors(original.rule, before, after, what)
-    return Reduction(machine, original, reduced is whole, Distance.between(whole, reduced), errors)
+    return Reduction(machine, original, exact is not None, Distance.between(whole, reduced), errors)
 
 
 def _check_size(n: int) -> None:
-    if not isinstance(n, Integral):
+    if isinstance(n, bool) or not isinstance(n, Integral):
         raise TypeError(f"n must be a whole number of vectors, such as 40, got {n!r}")
     if n < 1:
         raise ValueError(f"n must be at least 1 vector, got {n}")
 
 
-def _split(machine: Machine, rows: Any | None, objective: str, seed: int) -> tuple[Any | None, Any, str]:
-    """Rows to fit on, rows to measure on, and what the latter are."""
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tuple[Any | None, Any, str]:
+    """Rows to fit on, rows to measure on, and what the latter are; `fits_rows`: whether any will be fitted on."""
     if not machine.n_points:
         return rows, np.zeros((1, machine.n_features)), "a row of zeros, which is as good as any: it has no vectors"
     if rows is None:
@@ -141,30 +153,32 @@ def _split(machine: Machine, rows: Any | None, objective: str, seed: int) -> tup
     if not count:
         raise ValueError("there are no rows in what was passed as rows: pass some, or leave rows out")
     require_finite(rows)
-    if objective == "norm":
+    if not fits_rows:
         measured = sample_rows(machine, rows, _MOST_MEASURED, seed)
         return rows, measured, f"{measured.shape[0]:,} of the rows given, none of which was fitted on"
     if count < _ENOUGH_ROWS:
         advice = f"which flatters it: pass {_ENOUGH_ROWS} rows or more and some are held out"
-        return rows, rows, f"the {count:,} rows it was fitted on, {advice}"
+        return rows, rows, f"the {_counted(count, 'row')} it was fitted on, {advice}"
     order = np.random.default_rng(seed).permutation(count)
     held_out = min(count // _HELD_OUT, _MOST_MEASURED)
     fitted, measured = (rows[np.sort(part)] for part in (order[held_out:], order[:held_out]))
     return fitted, measured, f"{held_out:,} of the rows given, held out from fitting"
 
 
-def _reduced(original: Machine, n: int, rows: Any | None, **choices: Any) -> tuple[Machine, Machine]:
-    """The machine as it was fitted to, and the reduced one in its coordinates; the same where nothing need be lost."""
+def _without_loss(original: Machine, n: int) -> Machine | None:
+    """The machine itself, or what exact algebra makes of it, where that has no more than n vectors."""
     if n >= original.n_points:
-        return original, original
+        return original
     exact, _ = simplify(original)
-    if n >= exact.n_points:
-        return exact, exact
-    # Not to the exact rewrite itself: its vectors need not look like rows, and vectors that do start better.
+    return exact if n >= exact.n_points else None
+
+
+def _tidied(original: Machine) -> Machine:
+    """The machine to fit to. Not its exact rewrite: vectors that look like rows start better, and those need not."""
     for name in ("merge_duplicates", "drop_zero_weights", "center"):
         if REWRITES[name].accepts(original):
             original = REWRITES[name].apply(original)
-    return original, fit(original, n, rows, **choices).machine()
+    return original
 
 
 def _in_coordinates_of(original: Machine, reduced: Machine) -> Machine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dormie.machine import Machine
-from dormie.reduction.errors import Distance, Errors
+from dormie.reduction.errors import Distance, Errors, root_mean_square
 
 _CONSTANT = 1e-9  # of the largest output: what varies by less does not vary
 
@@ -33,12 +33,15 @@ def _feature_space(distance: Distance | None) -> list[str]:
         return ["Distance in feature space: there is none for this kernel, or its numbers are out of range."]
     relative = distance.relative
     worst = f", {_percent(relative.max())} at worst" if len(relative) > 1 else ""
-    whole = np.sqrt((distance.distance**2).sum() / max((distance.norm**2).sum(), np.finfo(np.float64).tiny))
-    return [f"Distance in feature space: |w - w'| is {_percent(whole)} of |w|{worst}. It bounds the error of any row."]
+    size, off = (float(root_mean_square(part)) for part in (distance.norm, distance.distance))
+    return [
+        f"Distance in feature space: |w - w'| is {_percent(off / size if size else 0.0)} of |w|{worst}. "
+        "Times sqrt(K(x, x)) it bounds the error of any row x, up to rounding."
+    ]
 
 
 def _on_rows(errors: Errors) -> list[str]:
-    rms, spread = (float(np.sqrt(np.mean(part**2))) for part in (errors.rms, errors.spread))
+    rms, spread = (float(root_mean_square(part)) for part in (errors.rms, errors.spread))
     vary = spread > _CONSTANT * np.abs(errors.before).max()
     of_spread = f" ({_percent(rms / spread)} of how much they vary)" if vary else ""
     lines = [

@@ -69,6 +69,7 @@ def positions(rule: ClassRule, labels: Any, count: int) -> Indices:
     matches = given[:, None] == rule.classes
     unknown = np.flatnonzero(~matches.any(axis=1))
     if len(unknown):
+        [label] = given[unknown[:1]].tolist()
         classes = ", ".join(map(repr, rule.classes[:10].tolist()))
-        raise ValueError(f"y[{unknown[0]}] is {given[unknown[0]]!r}, which is none of the classes ({classes})")
+        raise ValueError(f"y[{unknown[0]}] is {label!r}, which is none of the classes ({classes})")
     return np.asarray(matches.argmax(axis=1))
