@@ -6,15 +6,13 @@ reads outside an array or settles rows from numbers that mean nothing.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dormie import load, native
+from dormie import native
 from dormie.errors import PlanFileError
 from dormie.kernels import RBF, Sigmoid
 from dormie.landmarks import w_greedy
@@ -26,6 +24,7 @@ from dormie.stages import Dense, Geometry
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand, machine
+from .files import Change, assert_comes_back, set_at, typed, without
 
 K = 20
 
@@ -38,50 +37,13 @@ def _plan() -> tuple[Plan, Floats]:
 
 
 def test_a_plan_with_landmarks_comes_back_and_answers_the_same(tmp_path: Path) -> None:
-    plan, rows = _plan()
-    before = Predictor(plan)
-    before.save(tmp_path / "plan")
-    after = load(tmp_path / "plan")
-    assert_same_plan(plan, after.plan)
-    np.testing.assert_array_equal(before.predict(rows), after.predict(rows))
-    mine, theirs = before.trace(rows), after.trace(rows)
-    np.testing.assert_array_equal(mine.stage, theirs.stage)
-    np.testing.assert_array_equal(mine.evaluations, theirs.evaluations)
-    assert set(mine.stage) == {"geometry", "dense"}
-
-
-def test_a_pickled_stage_comes_back() -> None:
-    plan, rows = _plan()
-    stage = plan.stages[0]
-    again = pickle.loads(pickle.dumps(stage))
-    np.testing.assert_array_equal(stage.decide(rows).answers, again.decide(rows).answers)
+    assert_comes_back(*_plan(), tmp_path / "plan")
 
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:
     plan, rows = _plan()
     dense = Predictor(Plan(plan.machine, (Dense(plan.machine),), Exact(), plan.source))
     np.testing.assert_array_equal(Predictor(plan).predict(rows), dense.predict(rows))
-
-
-Arrays = dict[str, np.ndarray[Any, Any]]
-Change = Callable[[Arrays], Arrays]
-
-
-def _set(name: str, place: Any, value: float) -> Change:
-    def change(arrays: Arrays) -> Arrays:
-        array = arrays[name].copy()
-        array[place] = value
-        return arrays | {name: array}
-
-    return change
-
-
-def _typed(name: str, dtype: type) -> Change:
-    return lambda arrays: arrays | {name: arrays[name].astype(dtype)}
-
-
-def _without(name: str) -> Change:
-    return lambda arrays: {n: arrays[n] for n in arrays if n != name}
 
 
 def _shaped(name: str, shape: tuple[int, ...]) -> Change:
@@ -96,14 +58,16 @@ CHANGES: dict[str, Change] = {
     **{f"{name} flat": _shaped(name, (K * 3,)) for name in ARRAYS},
     **{f"{name} a number": _shaped(name, ()) for name in ARRAYS},
     **{f"{name} deep": _shaped(name, (K, 3, 1)) for name in ARRAYS},
-    **{f"{name} NaN": _set(name, 0, np.nan) for name in ARRAYS},
-    **{f"{name} infinite": _set(name, -1, np.inf) for name in ARRAYS},
-    **{f"{name} negative": _set(name, 2, -1e-3) for name in ARRAYS if name not in ("points", "factor", "coordinates")},
-    **{f"{name} of float32": _typed(name, np.float32) for name in ARRAYS},
-    **{f"{name} of whole numbers": _typed(name, np.int64) for name in ARRAYS},
-    **{f"{name} missing": _without(name) for name in ARRAYS},
-    "factor with a zero on its diagonal": _set("factor", (3, 3), 0.0),
-    "factor with a negative diagonal": _set("factor", (3, 3), -1.0),
+    **{f"{name} NaN": set_at(name, 0, np.nan) for name in ARRAYS},
+    **{f"{name} infinite": set_at(name, -1, np.inf) for name in ARRAYS},
+    **{
+        f"{name} negative": set_at(name, 2, -1e-3) for name in ARRAYS if name not in ("points", "factor", "coordinates")
+    },
+    **{f"{name} of float32": typed(name, np.float32) for name in ARRAYS},
+    **{f"{name} of whole numbers": typed(name, np.int64) for name in ARRAYS},
+    **{f"{name} missing": without(name) for name in ARRAYS},
+    "factor with a zero on its diagonal": set_at("factor", (3, 3), 0.0),
+    "factor with a negative diagonal": set_at("factor", (3, 3), -1.0),
     "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
 }
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
-import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,23 +16,22 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import load, native
+from dormie import native
 from dormie.errors import PlanFileError
 from dormie.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
 from dormie.plan import Evidence, Plan, Risk, Source
 from dormie.plan_file import load as load_plan
-from dormie.predictor import Predictor
 from dormie.rules import Argmax, OneVsOneVote, Sign, Value
 from dormie.stages import Dense, LinearFilter
 from dormie.thresholds import NEVER
 
 from .. import naive
-from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
+from ..plan_file.plans import with_stage_arrays, written
 from ..strategies import KERNELS, by_hand, machine, rule_for
+from .files import Change, assert_comes_back, put, set_at
 
 ROOT = Path(__file__).resolve().parents[2]
-Arrays = dict[str, np.ndarray[Any, Any]]
 NAMES = ("vectors", "bias", "middle", "half")
 RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
 
@@ -302,46 +299,25 @@ def _plan() -> tuple[Plan, Floats]:
 
 
 def test_a_plan_with_a_filter_comes_back_and_answers_the_same(tmp_path: Path) -> None:
-    plan, rows = _plan()
-    before = Predictor(plan)
-    before.save(tmp_path / "plan")
-    after = load(tmp_path / "plan")
-    assert_same_plan(plan, after.plan)
-    np.testing.assert_array_equal(before.predict(rows), after.predict(rows))
-    assert set(after.trace(rows).stage) == {"linear_filter", "dense"}
-    again = pickle.loads(pickle.dumps(plan.stages[0]))
-    np.testing.assert_array_equal(again.decide(rows).answers, plan.stages[0].decide(rows).answers)
+    assert_comes_back(*_plan(), tmp_path / "plan")
 
 
-def _set(name: str, place: Any, value: float) -> Callable[[Arrays], Arrays]:
-    def change(arrays: Arrays) -> Arrays:
-        array = arrays[name].copy()
-        array[place] = value
-        return arrays | {name: array}
-
-    return change
-
-
-def _put(name: str, array: Any) -> Callable[[Arrays], Arrays]:
-    return lambda arrays: arrays | {name: np.asarray(array)}
-
-
-CHANGES: dict[str, Callable[[Arrays], Arrays]] = {
-    **{f"{name} empty": _put(name, np.ones((0, 4))) for name in NAMES},
-    **{f"{name} short": _put(name, np.ones(2)) for name in NAMES},
-    **{f"{name} wide": _put(name, np.ones((3, 5))) for name in NAMES},
-    **{f"{name} a number": _put(name, 1.0) for name in NAMES},
-    **{f"{name} NaN": _set(name, 0, np.nan) for name in NAMES},
-    **{f"{name} infinite": _set(name, -1, np.inf) for name in NAMES},
+CHANGES: dict[str, Change] = {
+    **{f"{name} empty": put(name, np.ones((0, 4))) for name in NAMES},
+    **{f"{name} short": put(name, np.ones(2)) for name in NAMES},
+    **{f"{name} wide": put(name, np.ones((3, 5))) for name in NAMES},
+    **{f"{name} a number": put(name, 1.0) for name in NAMES},
+    **{f"{name} NaN": set_at(name, 0, np.nan) for name in NAMES},
+    **{f"{name} infinite": set_at(name, -1, np.inf) for name in NAMES},
     **{f"{name} missing": lambda arrays, name=name: {n: a for n, a in arrays.items() if n != name} for name in NAMES},  # type: ignore[misc]
     "vectors of float32": lambda arrays: arrays | {"vectors": arrays["vectors"].astype(np.float32)},
-    "half negative": _set("half", 1, -1e-9),
-    "one array more": _put("extra", np.ones(3)),
+    "half negative": set_at("half", 1, -1e-9),
+    "one array more": put("extra", np.ones(3)),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_arrays_that_no_fit_gave_are_refused(change: Callable[[Arrays], Arrays], tmp_path: Path) -> None:
+def test_arrays_that_no_fit_gave_are_refused(change: Change, tmp_path: Path) -> None:
     plan, _ = _plan()
     arrays = change(plan.stages[0].state()[1])
     with pytest.raises(PlanFileError):

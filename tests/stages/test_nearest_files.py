@@ -6,30 +6,26 @@ Whoever writes a file can write any thresholds into it; what must not happen is 
 from __future__ import annotations
 
 import importlib
-import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dormie import load, native
+from dormie import native
 from dormie.errors import PlanFileError
 from dormie.kernels import RBF
 from dormie.machine import Floats
 from dormie.plan import Evidence, Plan, Risk, Source
 from dormie.plan_file import load as load_plan
-from dormie.predictor import Predictor
 from dormie.rules import Value
 from dormie.stages import Dense, Nearest
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand
+from .files import Change, assert_comes_back, put, set_at, typed, without
 from .test_nearest import ordinary
 
-Arrays = dict[str, np.ndarray[Any, Any]]
-Change = Callable[[Arrays], Arrays]
 FLOATS = ("basis", "centers", "middle", "half")
 COUNTS = ("steps", "orders")
 RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
@@ -43,42 +39,11 @@ def _plan(form: str) -> tuple[Plan, Floats]:
 
 @pytest.mark.parametrize("form", ["query", "cells"])
 def test_a_plan_with_nearest_comes_back_and_answers_the_same(form: str, tmp_path: Path) -> None:
-    plan, rows = _plan(form)
-    before = Predictor(plan)
-    before.save(tmp_path / "plan")
-    after = load(tmp_path / "plan")
-    assert_same_plan(plan, after.plan)
-    np.testing.assert_array_equal(before.predict(rows), after.predict(rows))
-    np.testing.assert_array_equal(before.trace(rows).evaluations, after.trace(rows).evaluations)
-    assert set(after.trace(rows).stage) == {"nearest", "dense"}
-    again = pickle.loads(pickle.dumps(plan.stages[0]))
-    for mine, theirs in zip(plan.stages[0].decide(rows), again.decide(rows), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
-def _put(name: str, array: Any) -> Change:
-    return lambda arrays: arrays | {name: np.asarray(array)}
-
-
-def _set(name: str, place: Any, value: float) -> Change:
-    def change(arrays: Arrays) -> Arrays:
-        array = arrays[name].copy()
-        array[place] = value
-        return arrays | {name: array}
-
-    return change
-
-
-def _typed(name: str, dtype: type) -> Change:
-    return lambda arrays: arrays | {name: arrays[name].astype(dtype)}
-
-
-def _without(name: str) -> Change:
-    return lambda arrays: {n: arrays[n] for n in arrays if n != name}
+    assert_comes_back(*_plan(form), tmp_path / "plan")
 
 
 def _steps(*steps: int) -> Change:
-    return _put("steps", np.array(steps, dtype=np.int64))
+    return put("steps", np.array(steps, dtype=np.int64))
 
 
 SHAPES = {
@@ -91,23 +56,23 @@ SHAPES = {
     "a number": (),
 }
 CHANGES: dict[str, Change] = {
-    **{f"{name} {how}": _put(name, np.ones(shape)) for name in FLOATS for how, shape in SHAPES.items()},
-    **{f"{name} {how}": _put(name, np.ones(shape, np.int64)) for name in COUNTS for how, shape in SHAPES.items()},
-    **{f"{name} NaN": _set(name, 0, np.nan) for name in FLOATS},
-    **{f"{name} infinite": _set(name, -1, np.inf) for name in FLOATS},
-    **{f"{name} of float32": _typed(name, np.float32) for name in (*FLOATS, *COUNTS)},
-    **{f"{name} of int32": _typed(name, np.int32) for name in (*FLOATS, *COUNTS)},
-    **{f"{name} missing": _without(name) for name in (*FLOATS, *COUNTS)},
-    "orders negative": _set("orders", (1, 3), -1),
-    "orders past the points": _set("orders", (4, 39), 150),
-    "orders enormous": _set("orders", (0, 0), 2**62),
-    "half negative": _set("half", (1, 2, 1), -1e-9),
+    **{f"{name} {how}": put(name, np.ones(shape)) for name in FLOATS for how, shape in SHAPES.items()},
+    **{f"{name} {how}": put(name, np.ones(shape, np.int64)) for name in COUNTS for how, shape in SHAPES.items()},
+    **{f"{name} NaN": set_at(name, 0, np.nan) for name in FLOATS},
+    **{f"{name} infinite": set_at(name, -1, np.inf) for name in FLOATS},
+    **{f"{name} of float32": typed(name, np.float32) for name in (*FLOATS, *COUNTS)},
+    **{f"{name} of int32": typed(name, np.int32) for name in (*FLOATS, *COUNTS)},
+    **{f"{name} missing": without(name) for name in (*FLOATS, *COUNTS)},
+    "orders negative": set_at("orders", (1, 3), -1),
+    "orders past the points": set_at("orders", (4, 39), 150),
+    "orders enormous": set_at("orders", (0, 0), 2**62),
+    "half negative": set_at("half", (1, 2, 1), -1e-9),
     "steps falling": _steps(4, 6, 8, 12, 16, 32, 24, 40),
     "steps from zero": _steps(0, 6, 8, 12, 16, 24, 32, 40),
     "steps past the points": _steps(4, 6, 8, 12, 16, 24, 32, 151),
     "steps past the orders": _steps(4, 6, 8, 12, 16, 24, 32, 41),
     "steps enormous": _steps(4, 6, 8, 12, 16, 24, 2**62, 2**63 - 1),
-    "one array more": _put("extra", np.ones(3)),
+    "one array more": put("extra", np.ones(3)),
 }
 
 
@@ -136,14 +101,14 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 @pytest.mark.parametrize(
     "change",
     [
-        _set("orders", (0, 0), 150),
-        _set("orders", (0, 0), -1),
-        _put("orders", np.zeros((5, 39), np.int64)),
-        _put("orders", np.zeros((4, 40), np.int64)),
-        _put("centers", np.zeros((5, 3))),
-        _put("basis", np.zeros((0, 8))),
-        _put("basis", np.zeros((2, 7))),
-        _put("basis", np.zeros((257, 8))),
+        set_at("orders", (0, 0), 150),
+        set_at("orders", (0, 0), -1),
+        put("orders", np.zeros((5, 39), np.int64)),
+        put("orders", np.zeros((4, 40), np.int64)),
+        put("centers", np.zeros((5, 3))),
+        put("basis", np.zeros((0, 8))),
+        put("basis", np.zeros((2, 7))),
+        put("basis", np.zeros((257, 8))),
         _steps(),
         _steps(0, 40),
         _steps(40, 40),

@@ -7,15 +7,13 @@ array or settles rows from numbers that mean nothing.
 from __future__ import annotations
 
 import importlib
-import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dormie import load, native
+from dormie import native
 from dormie.errors import PlanFileError
 from dormie.kernels import RBF, Sigmoid
 from dormie.landmarks import w_greedy
@@ -27,6 +25,7 @@ from dormie.stages import Dense, ReducedSet
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand, machine
+from .files import Change, assert_comes_back, put, set_at, typed, without
 
 SIZES = [7, 20, 40]
 TOTAL = sum(SIZES)
@@ -40,54 +39,13 @@ def _plan() -> tuple[Plan, Floats]:
 
 
 def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Path) -> None:
-    plan, rows = _plan()
-    before = Predictor(plan)
-    before.save(tmp_path / "plan")
-    after = load(tmp_path / "plan")
-    assert_same_plan(plan, after.plan)
-    np.testing.assert_array_equal(before.predict(rows), after.predict(rows))
-    mine, theirs = before.trace(rows), after.trace(rows)
-    np.testing.assert_array_equal(mine.stage, theirs.stage)
-    np.testing.assert_array_equal(mine.evaluations, theirs.evaluations)
-    assert set(mine.stage) == {"reduced_set", "dense"}
+    assert_comes_back(*_plan(), tmp_path / "plan")
 
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:
     plan, rows = _plan()
     dense = Predictor(Plan(plan.machine, (Dense(plan.machine),), Exact(), plan.source))
     np.testing.assert_array_equal(Predictor(plan).predict(rows), dense.predict(rows))
-
-
-def test_a_pickled_stage_comes_back() -> None:
-    plan, rows = _plan()
-    again = pickle.loads(pickle.dumps(plan.stages[0]))
-    for mine, theirs in zip(plan.stages[0].decide(rows), again.decide(rows), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
-Arrays = dict[str, np.ndarray[Any, Any]]
-Change = Callable[[Arrays], Arrays]
-
-
-def _put(name: str, array: Any) -> Change:
-    return lambda arrays: arrays | {name: np.asarray(array)}
-
-
-def _set(name: str, place: Any, value: float) -> Change:
-    def change(arrays: Arrays) -> Arrays:
-        array = arrays[name].copy()
-        array[place] = value
-        return arrays | {name: array}
-
-    return change
-
-
-def _typed(name: str, dtype: type) -> Change:
-    return lambda arrays: arrays | {name: arrays[name].astype(dtype)}
-
-
-def _without(name: str) -> Change:
-    return lambda arrays: {n: arrays[n] for n in arrays if n != name}
 
 
 FLOATS = ("points", "weights", "rho")
@@ -107,15 +65,15 @@ WRONG_SIZES = {
     "a number": 40,
 }
 CHANGES: dict[str, Change] = {
-    **{f"{name} {how}": _put(name, np.ones(shape)) for name in native.VECTORS for how, shape in SHAPES.items()},
-    **{f"{name} deep": _put(name, np.ones((3, 3, 1))) for name in native.VECTORS},
-    **{f"{name} NaN": _set(name, 0, np.nan) for name in FLOATS},
-    **{f"{name} infinite": _set(name, -1, np.inf) for name in FLOATS},
-    **{f"{name} of float32": _typed(name, np.float32) for name in native.VECTORS},
-    **{f"{name} of int32": _typed(name, np.int32) for name in native.VECTORS},
-    **{f"{name} missing": _without(name) for name in native.VECTORS},
-    **{f"sizes {how}": _put("sizes", np.array(sizes, dtype=np.int64)) for how, sizes in WRONG_SIZES.items()},
-    "rho negative": _set("rho", (1, 2), -1e-3),
+    **{f"{name} {how}": put(name, np.ones(shape)) for name in native.VECTORS for how, shape in SHAPES.items()},
+    **{f"{name} deep": put(name, np.ones((3, 3, 1))) for name in native.VECTORS},
+    **{f"{name} NaN": set_at(name, 0, np.nan) for name in FLOATS},
+    **{f"{name} infinite": set_at(name, -1, np.inf) for name in FLOATS},
+    **{f"{name} of float32": typed(name, np.float32) for name in native.VECTORS},
+    **{f"{name} of int32": typed(name, np.int32) for name in native.VECTORS},
+    **{f"{name} missing": without(name) for name in native.VECTORS},
+    **{f"sizes {how}": put("sizes", np.array(sizes, dtype=np.int64)) for how, sizes in WRONG_SIZES.items()},
+    "rho negative": set_at("rho", (1, 2), -1e-3),
     "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
 }
 
