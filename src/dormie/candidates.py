@@ -16,7 +16,7 @@ import numpy as np
 from dormie.landmarks import Expansion, RadiusGreedy
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
-from dormie.reduction.norm import Norm
+from dormie.reduction.norm import Norm, step_work
 from dormie.reduction.order import w_greedy_order
 from dormie.reduction.units import in_units
 from dormie.rows import mapped
@@ -36,7 +36,6 @@ _FEWEST_VECTORS = 32
 _LEAST_SHRINKING = 3  # times fewer vectors than points: with more there is little to gain
 _MOST_STEPS = 200  # that vectors are moved: later ones bring little
 _FEWEST_STEPS = 20
-_OVERHEAD = 40  # what a kernel value costs beside its products, in multiply-adds
 
 
 def candidates(
@@ -129,9 +128,7 @@ class _Fitting:
 
     def _steps(self, n: int, work: float) -> int:
         """How many steps the work allows; with only a few nothing is won."""
-        machine = self.machine
-        one = machine.n_points * n * (2 * machine.n_features + machine.n_outputs + _OVERHEAD)
-        steps = min(int(work / one), _MOST_STEPS)
+        steps = min(int(work / step_work(self.machine, n)), _MOST_STEPS)
         return steps if steps >= _FEWEST_STEPS else 0
 
     def _settled(self, stage: Geometry | ReducedSet) -> float:

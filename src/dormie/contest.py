@@ -131,30 +131,27 @@ def _lists(runs: Sequence[_Run], most_wrong: float | None) -> Iterator[_List]:
                 yield entry
 
 
+def _arrivals(entry: _List) -> Iterator[tuple[_Run, Booleans]]:
+    """Every stage of the list, and the rows that get as far."""
+    waiting = np.ones(len(entry[0].costs), dtype=bool)
+    for run in entry:
+        yield run, waiting
+        waiting = waiting & ~run.settled
+
+
 def _wrong(entry: _List) -> float:
     """How many rows the list is likely to get wrong: each is settled by the first stage that can."""
-    wrong, waiting = 0.0, np.ones(len(entry[0].costs), dtype=bool)
-    for run in entry:
-        wrong += float(run.wrong @ waiting)
-        waiting = waiting & ~run.settled
-    return wrong
-
-
-def _open(entry: _List, count: int) -> Booleans:
-    """Which rows no stage of the list settles."""
-    waiting = np.ones(count, dtype=bool)
-    for run in entry:
-        waiting &= ~run.settled
-    return waiting
+    return sum(float(run.wrong @ waiting) for run, waiting in _arrivals(entry))
 
 
 def _seconds(entry: _List, dense: _Run) -> float:
     """What the list is expected to take."""
-    total, waiting = 0.0, np.ones(len(dense.costs), dtype=bool)
-    for run in (*entry, dense):
-        total += float(run.costs @ waiting)
-        waiting = waiting & ~run.settled
-    return total
+    return sum(float(run.costs @ waiting) for run, waiting in _arrivals((*entry, dense)))
+
+
+def _open(entry: _List, count: int) -> Booleans:
+    """Which rows no stage of the list settles."""
+    return ~np.any([run.settled for run in entry], axis=0) if entry else np.ones(count, dtype=bool)
 
 
 def best_of(tasks: Sequence[Callable[[], Any]], rounds: int) -> list[float]:

@@ -19,10 +19,10 @@ from dormie.approximations import approximations
 from dormie.calibration import certify, p_value, split
 from dormie.candidates import candidates
 from dormie.contest import Contest
-from dormie.machine import Floats, Machine
+from dormie.machine import Machine
 from dormie.plan import Exact, Guarantee, Risk, Trial
 from dormie.progress import Progress
-from dormie.rows import is_sparse
+from dormie.rows import dense, unmapped
 from dormie.sample import sample_rows
 from dormie.stages import Dense, Stage
 from dormie.stages.base import CautiousStage
@@ -58,7 +58,7 @@ class Parts:
         choosing, certifying = split(rows.shape[0], request.alpha, request.confidence, request.seed)
         if fit_rows is None:
             halves = choosing[::2], choosing[1::2]
-            fit_rows, choosing = np.vstack([_raw_points(machine), _dense(rows[halves[0]])]), halves[1]
+            fit_rows, choosing = np.vstack([unmapped(machine, machine.points), dense(rows[halves[0]])]), halves[1]
         if len(choosing) >= _FEWEST:
             return cls(fit_rows, sample_rows(machine, rows[choosing], _CHOOSING, request.seed), rows[certifying])
         return cls(fit_rows, sample_rows(machine, None, _CHOOSING, request.seed), rows[certifying])
@@ -68,18 +68,18 @@ def plan_with_risk(
     machine: Machine, names: list[str] | None, parts: Parts, request: Request, effort: str, progress: Progress
 ) -> Chosen:
     """Stages, what they promise, and what was measured."""
-    dense = Dense(machine)
+    full = Dense(machine)
     stages: list[Stage] = [*candidates(machine, names, parts.choosing, "quick", progress)]
     bolder = approximations(machine, names, parts.fitting, parts.choosing, effort, request.seed, progress)
     stages += bolder.stages
     progress.say(f"timing {len(stages)} candidates on {parts.choosing.shape[0]:,} rows")
-    contest = Contest(dense, stages, parts.choosing, bolder.flips)
+    contest = Contest(full, stages, parts.choosing, bolder.flips)
     exact, exact_trials = contest.winner()
     bold, trials = contest.winner(allowed=_likely_to_pass(parts.certifying.shape[0], request))
     if all(stage.certified for stage in bold):
         return exact, Exact(), exact_trials
     progress.say(f"certifying on {parts.certifying.shape[0]:,} rows")
-    risk = _certified(bold, dense, parts.certifying, request)
+    risk = _certified(bold, full, parts.certifying, request)
     if risk is None:
         return exact, Exact(), exact_trials
     safe = _scaled(bold, risk.evidence.caution)
@@ -95,15 +95,15 @@ def _likely_to_pass(rows: int, request: Request) -> float:
     return _HEADROOM * (seen + 0.4) / rows
 
 
-def _certified(stages: tuple[Stage, ...], dense: Dense, rows: Any, request: Request) -> Risk | None:
+def _certified(stages: tuple[Stage, ...], full: Dense, rows: Any, request: Request) -> Risk | None:
     """The promise that the list can make at the boldest scale of its cautions, or None."""
-    right = dense.decide(rows).answers
+    right = full.decide(rows).answers
     return certify(
         lambda scale: _wrong(_scaled(stages, scale), rows, right),
         [float(scale) for scale in _SCALES],
         request.alpha,
         request.confidence,
-        classes=dense.machine.rule.labels(right) if request.per_class else None,
+        classes=full.machine.rule.labels(right) if request.per_class else None,
         seed=request.seed,
     )
 
@@ -126,11 +126,3 @@ def _wrong(stages: Sequence[Stage], rows: Any, right: npt.NDArray[Any]) -> npt.N
         wrong[settled] = found.answers[found.settled] != right[settled]
         waiting = waiting[~found.settled]
     return wrong
-
-
-def _raw_points(machine: Machine) -> Floats:
-    return machine.points if machine.input_map is None else machine.input_map.inverse(machine.points)
-
-
-def _dense(rows: Any) -> Floats:
-    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)

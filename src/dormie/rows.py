@@ -45,10 +45,19 @@ def is_sparse(X: Any) -> bool:
     return module is not None and bool(module.issparse(X))
 
 
+def dense(rows: Any) -> Floats:
+    """Checked rows as a dense float64 array."""
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+
+
 def mapped(machine: Machine, rows: Any) -> Floats:
     """Checked rows, dense and in the coordinates of the machine's points."""
-    dense = np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
-    return dense if machine.input_map is None else machine.input_map(dense)
+    return dense(rows) if machine.input_map is None else machine.input_map(dense(rows))
+
+
+def unmapped(machine: Machine, rows: Floats) -> Floats:
+    """What is in the coordinates of the machine's points, as rows come."""
+    return rows if machine.input_map is None else machine.input_map.inverse(rows)
 
 
 def require_finite(rows: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Machine
+from dormie.rows import unmapped
 
 _CROSSED = 0.2
 _NEARBY = 32  # points of which the nearest is crossed with
@@ -35,5 +36,4 @@ def _crossed_points(machine: Machine, size: int, random: np.random.Generator) ->
     distances = np.array([np.square(points[few] - points[i]).sum(axis=1) for i, few in zip(one, others, strict=True)])
     other = others[np.arange(size), np.argmin(np.where(distances > 0, distances, np.inf), axis=1)]
     crossed = random.random((size, machine.n_features)) < _CROSSED
-    rows = np.where(crossed, points[other], points[one])
-    return rows if machine.input_map is None else machine.input_map.inverse(rows)
+    return unmapped(machine, np.where(crossed, points[other], points[one]))

@@ -20,7 +20,7 @@ from dormie.kernels import Kernel
 from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
-from dormie.reduction.norm import Norm
+from dormie.reduction.norm import Norm, step_work
 from dormie.reduction.one_by_one import extract
 from dormie.reduction.order import w_greedy_order
 from dormie.reduction.outputs import Outputs
@@ -104,8 +104,7 @@ def fit(
 
 def _norm_is_cheap(machine: Machine, n: int) -> bool:
     """Whether a look at the other goal costs seconds at most: it is the better one where the kernel is very smooth."""
-    work = machine.n_points * n * (2 * machine.n_features + machine.n_outputs + 40)
-    return machine.kernel.positive_semidefinite and work <= _CHEAP_STEP
+    return machine.kernel.positive_semidefinite and step_work(machine, n) <= _CHEAP_STEP
 
 
 def _checked_sizes(machine: Machine, sizes: int | Iterable[int]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from dormie.triangular import solve_gram
 _MOST_STEPS = 300
 _LEAST_PROGRESS = 1e-7  # of the loss in one step: the first steps, which feel their way, may bring as little as 1e-4
 _RIDGE = 1e-10  # for kernels with K(s, s) about 1
+_OVERHEAD = 40  # what a kernel value costs beside its products, in multiply-adds
 _LEAST = 1e-13  # of |w|^2: nearer than that there is only rounding
 
 
@@ -89,3 +90,8 @@ def projections(machine: Machine, vectors: Floats, sizes: Sequence[int]) -> list
     gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
     g = Known.by(machine, vectors).values
     return [solve_gram(positive_factor(gram[:n, :n]), g[:n]) for n in sizes]
+
+
+def step_work(machine: Machine, n: int) -> int:
+    """Multiply-adds of one step of moving n vectors, about."""
+    return machine.n_points * n * (2 * machine.n_features + machine.n_outputs + _OVERHEAD)

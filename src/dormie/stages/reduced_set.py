@@ -33,7 +33,7 @@ from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rows import require_finite
 from dormie.stages.base import CautiousStage, Decisions, require_inner_product
-from dormie.triangular import cholesky
+from dormie.triangular import cholesky, solve_gram
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -232,15 +232,13 @@ class _Fit:
         return [self._least(candidates) for candidates in zip(*found, strict=True)]
 
     def _solved(self, sizes: Sequence[int], ridge: float) -> list[Floats] | None:
-        from scipy.linalg import cho_solve
-
         n = len(self.points)
         if not np.isfinite(self.gram).all():
             return None
         factor, positive = cholesky(self.gram + ridge * (np.trace(self.gram) / n) * np.eye(n))
         if positive < n:
             return None
-        return [cho_solve((factor[:k, :k], True), self.known.values[:k]) for k in sizes]
+        return [solve_gram(factor[:k, :k], self.known.values[:k]) for k in sizes]
 
     def _least(self, candidates: Sequence[Floats]) -> Floats:
         """Of each output the weights that serve it best: the radius is at most sqrt(K(x,x)) times these scores."""
