@@ -1,6 +1,7 @@
 #include "linear_filter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ops.hpp"
@@ -31,9 +32,11 @@ template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team
         Aligned<double> x{size_t(stride_)};
         std::vector<double> g(c);
         for (ptrdiff_t i = task * block_rows; i < std::min(rows.n, (task + 1) * block_rows); i++) {
-            rows.read(i, x.get());
+            const double *row = rows.row(i, x.get());
+            if (row != x.get()) std::copy_n(row, rows.d, x.get());
             ops<double>().dots(x.get(), vectors_.get(), stride_, all_.data(), c, stride_, g.data());
             for (int o = 0; o < c; o++) g[o] += bias_[o];
+            if (!std::all_of(g.begin(), g.end(), [](double v) { return std::isfinite(v); })) rows.require_finite(i);
             finish(i, g.data(), worker);
         }
     });

@@ -54,6 +54,16 @@ template <class T> struct Ops {
     int list_tiles;  // tiles that share one pass over a row's non-zeros
     int weigh_roundings;  // the longest chain of roundings in one weighted panel sum, weights' own included
 
+    // A row in double, and through the input map: to[j] = (x[j] - center[j]) / scale[j]
+    void (*widen)(const T *x, ptrdiff_t d, double *to);
+    void (*map_row)(const T *x, const T *center, const T *scale, ptrdiff_t d, T *to);
+
+    // Rounds a row to T, counts the non-zeros of that, and returns the sum of squares of the row itself
+    double (*round_row)(const double *x, ptrdiff_t d, T *to, ptrdiff_t *nonzeros);
+
+    // Place and value of the non-zeros among x[0..n); returns how many. Up to a vector more may be written over.
+    int (*list_nonzeros)(const T *x, int n, int32_t *index, T *value);
+
     // out[r * stride + lane] (+)= sum_j rows[j * group_rows + r] * tile[j * tile_width + lane], j < length <= chunk
     void (*group_products)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
 

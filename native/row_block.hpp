@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "ops.hpp"
@@ -81,24 +82,24 @@ template <class T> class RowBlock {
     }
 
     void fill_row(const Rows &rows, ptrdiff_t i, int r) {
-        double *x = wide_.data();
         const ptrdiff_t d = machine_.features;
-        rows.read(i, x);
-        if (machine_.center)
-            for (ptrdiff_t j = 0; j < d; j++) x[j] = (x[j] - machine_.center[j]) / machine_.scale[j];
-        const double norm2 = squared_norm(x, d);
+        const double *x = rows.row(i, wide_.data());
+        if (machine_.center) {
+            ops<double>().map_row(x, machine_.center, machine_.scale, d, wide_.data());
+            x = wide_.data();
+        }
         RowTraits &row = rows_[r];
+        T *to = plain_.get() + r * d;
+        const double norm2 = ops<T>().round_row(x, d, to, &row.nonzeros);
+        if (!(norm2 <= std::numeric_limits<double>::max())) rows.require_finite(i);
         row.norm = std::sqrt(norm2);
         row.far = machine_.kernel.kind == KernelKind::rbf && !(norm2 < 1e280);
         row.lost = norm_lost(machine_.kernel, x, d, norm2);
         set_row_terms(row, norm2);
-        T *to = plain_.get() + r * d;
-        ptrdiff_t nonzeros = 0;
-        for (ptrdiff_t j = 0; j < d; j++) {
-            to[j] = row.far ? T(0) : T(x[j]);
-            nonzeros += to[j] != T(0);
+        if (row.far) {
+            std::fill_n(to, d, T(0));
+            row.nonzeros = 0;
         }
-        row.nonzeros = nonzeros;
     }
 
     void set_row_terms(RowTraits &row, double norm2) const {
@@ -124,10 +125,10 @@ template <class T> class RowBlock {
         }
     }
 
-    // Every value is written, and what is 0 is written over by the next: no branch to mispredict.
     void list_nonzeros(size_t nonzeros) {
         const ptrdiff_t d = machine_.features;
-        if (index_.size() < nonzeros + 1) index_.resize(nonzeros + 1), value_.resize(nonzeros + 1);
+        constexpr size_t beyond = 64 / sizeof(T);  // see Ops::list_nonzeros
+        if (index_.size() < nonzeros + beyond) index_.resize(nonzeros + beyond), value_.resize(nonzeros + beyond);
         bounds_.resize(size_t(count_) * (chunks_ + 1));
         int32_t *bound = bounds_.data(), at = 0;
         for (int r = 0; r < count_; r++) {
@@ -135,11 +136,7 @@ template <class T> class RowBlock {
             *bound++ = at;
             for (ptrdiff_t j = 0; j < d; j += chunk) {
                 const int length = d - j < chunk ? int(d - j) : chunk;
-                for (int k = 0; k < length; k++) {
-                    index_[at] = k;
-                    value_[at] = x[j + k];
-                    at += x[j + k] != T(0);
-                }
+                at += ops<T>().list_nonzeros(x + j, length, index_.data() + at, value_.data() + at);
                 *bound++ = at;
             }
         }

@@ -1,6 +1,7 @@
 // The inner loops, compiled once for each instruction set (DORMIE_ISA names it). No library calls and no shared
 // inline functions in here: see vec.hpp.
 #include "exp.hpp"
+#include "layout.hpp"
 #include "ops.hpp"
 #include "vec.hpp"
 
@@ -68,9 +69,11 @@ void list_products_of(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, p
 template <class T>
 void list_products(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, ptrdiff_t stride, bool add) {
     if (at.tiles == list_tiles_) return list_products_of<T, list_tiles_>(rows, at, out, stride, add);
-    for (int m = 0; m < at.tiles; m++) {
-        const TileChunk<T> one{at.points + m * at.tile_stride, nullptr, at.tile_stride, 1};
-        list_products_of<T, 1>(rows, one, out + m * tile_width<T>, stride, add);
+    for (int m = 0, some; m < at.tiles; m += some) {
+        some = at.tiles - m >= 2 ? 2 : 1;
+        const TileChunk<T> few{at.points + m * at.tile_stride, nullptr, at.tile_stride, some};
+        T *to = out + m * tile_width<T>;
+        some == 2 ? list_products_of<T, 2>(rows, few, to, stride, add) : list_products_of<T, 1>(rows, few, to, stride, add);
     }
 }
 
@@ -221,8 +224,9 @@ template <class T>
 constexpr int weigh_roundings_ = dormie::panel_width<T> / lanes<T> / 2 + 1 + __builtin_ctz(lanes<T>) + 2;
 
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
-    return {name,     group_rows_,   list_tiles_, weigh_roundings_<T>, group_products<T>, list_products<T>, kernel_values<T>,
-            weigh<T>, dots<T>,       solve<T>,    project<T>,          exp2_array<T>,     peak<T>};
+    return {name,          group_rows_,        list_tiles_,      weigh_roundings_<T>, widen<T>, map_row<T>, round_row<T>,
+            list_nonzeros<T>, group_products<T>, list_products<T>, kernel_values<T>,    weigh<T>, dots<T>,    solve<T>,
+            project<T>,    exp2_array<T>,      peak<T>};
 }
 
 }  // namespace

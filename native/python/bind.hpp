@@ -70,9 +70,8 @@ inline bool ctrl_c() {
 
 // Names the first value that is not finite, whichever thread came upon one.
 [[noreturn]] inline void raise_not_finite(const Rows &rows) {
-    std::vector<double> row(rows.d);
     for (ptrdiff_t i = 0; i < rows.n; i++) try {
-            rows.read(i, row.data());
+            rows.require_finite(i);
         } catch (const NotFinite &bad) {
             const std::string what = std::isnan(bad.value) ? "NaN" : "infinite";
             throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) + " is " +
