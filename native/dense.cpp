@@ -11,6 +11,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
+constexpr int share_rows_from = 64;  // rows a thread: with fewer, fetching the points would take longer than their products
 constexpr int ask_from = 8;  // rows: with fewer, a panel takes hardly longer than asking whether to stop
 
 }  // namespace
@@ -38,7 +39,8 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = sums_width(machine_);
     if (n == 0) return;
     const Packed<T> &packed = this->packed<T>();
-    const ptrdiff_t share = (n + team.threads() - 1) / team.threads();
+    const bool share_rows = team.threads() == 1 || n >= share_rows_from * team.threads();
+    const ptrdiff_t share = share_rows ? (n + team.threads() - 1) / team.threads() : n;
     const int size = int(std::min<ptrdiff_t>(block_rows, share));
     std::vector<std::unique_ptr<Workspace<T>>> spaces(team.threads());
     if (size == 1) spaces[0] = idle_space<T>().take();
@@ -58,7 +60,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     };
     const ptrdiff_t blocks = (n + size - 1) / size;
     const ptrdiff_t *numbers = which ? which->data() : nullptr;
-    if (n >= team.threads()) {
+    if (share_rows) {
         team.run(blocks, [&](ptrdiff_t b, int worker) {
             Workspace<T> &space = space_of(worker);
             space.block.fill(rows, numbers, b * size, int(std::min<ptrdiff_t>(size, n - b * size)));
@@ -72,7 +74,7 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
         if (size == 1) idle_space<T>().give(std::move(spaces[0]));
         return;
     }
-    // Fewer rows than threads: the panels are shared out. Each has its own sums, added up in order afterwards, so that
+    // Few rows: the panels are shared out, so that every point is fetched once. Each has its own sums, added up in order afterwards, so that
     // the result is the same as with one thread.
     for (ptrdiff_t b = 0; b < blocks; b++) {
         const int count = int(std::min<ptrdiff_t>(size, n - b * size));
@@ -105,11 +107,20 @@ template <class T> void Dense::interval(const Rows &rows, Team &team, double *mi
 template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
 
-std::vector<ptrdiff_t> Dense::decide(const Rows &rows, Team &team, int64_t *answers, double *values) const {
+std::vector<ptrdiff_t> Dense::decide(const Rows &rows, bool certified, Team &team, int64_t *answers,
+                                     double *values) const {
     std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
     auto keep = [&](ptrdiff_t i, const double *g) {
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
     };
+    auto answer = [&](ptrdiff_t i, const double *g, const double *, int worker) {
+        answers[i] = judges[worker].answer(g);
+        keep(i, g);
+    };
+    if (!certified) {
+        evaluate<float, false>(rows, nullptr, team, answer);
+        return {};
+    }
     evaluate<float, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *radius, int worker) {
         answers[i] = judges[worker].settle(g, radius);
         keep(i, g);
@@ -117,10 +128,7 @@ std::vector<ptrdiff_t> Dense::decide(const Rows &rows, Team &team, int64_t *answ
     std::vector<ptrdiff_t> open;
     for (ptrdiff_t i = 0; i < rows.n; i++)
         if (answers[i] == unsettled) open.push_back(i);
-    evaluate<double, false>(rows, &open, team, [&](ptrdiff_t i, const double *g, const double *, int worker) {
-        answers[i] = judges[worker].answer(g);
-        keep(i, g);
-    });
+    evaluate<double, false>(rows, &open, team, answer);
     return open;
 }
 

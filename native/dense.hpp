@@ -27,9 +27,9 @@ class Dense {
     // G in T and a radius that reaches the real value, each rows x outputs.
     template <class T> void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
 
-    // The answer of every row. Returns the rows that needed double as well as float. Where the outputs are the answer
-    // they are in `values`, rows x outputs; else it may be null.
-    std::vector<ptrdiff_t> decide(const Rows &rows, Team &team, int64_t *answers, double *values) const;
+    // The answer of every row, that of float alone unless it is to be certified. Returns the rows that needed double as
+    // well. Where the outputs are the answer they are in `values`, rows x outputs; else it may be null.
+    std::vector<ptrdiff_t> decide(const Rows &rows, bool certified, Team &team, int64_t *answers, double *values) const;
 
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
     double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }

@@ -44,7 +44,7 @@ class Nearest {
         ptrdiff_t step;
     };
 
-    // steps: ascending; the last is as many terms as are ever added.
+    // steps: ascending, from 0 where something is foreseen; the last is as many terms as are ever added.
     Nearest(const Machine &machine, std::vector<int64_t> steps, ptrdiff_t cells)
         : machine_(machine), steps_(std::move(steps)), cells_(cells) {}
 
@@ -67,10 +67,12 @@ struct Sides {
 };
 
 // A row's own order: by |weight| K in few coordinates. Of one output, terms of either sign are taken so that the sums of
-// their weights keep level ("tug of war").
+// their weights keep level ("tug of war"). For the terms still to come, their values in few coordinates count, as many
+// times as foresight says.
 class NearestByQuery final : public Nearest {
   public:
-    NearestByQuery(const Machine &machine, const double *basis, ptrdiff_t components, std::vector<int64_t> steps);
+    NearestByQuery(const Machine &machine, const double *basis, ptrdiff_t components, std::vector<int64_t> steps,
+                   double foresight);
     ~NearestByQuery() override;
 
     // The points in the order of each row, rows x the last step.
@@ -87,9 +89,10 @@ class NearestByQuery final : public Nearest {
     template <class Each> void each_row(const Rows &rows, Team &team, const Each &each) const;
 
     const Sketch sketch_;
+    const double foresight_;
     const std::vector<double> sizes_;  // |weight| of each point, summed over the outputs
     const Sides sides_;
-    const std::vector<double> sketches_;  // of the points, in their places
+    const std::vector<double> sketches_, weights_;  // of the points, in their places; weights times foresight
     const Machine sketched_;
     const Packed<float> packed_;
     const std::vector<float> place_sizes_;  // negative where there is no point

@@ -10,7 +10,7 @@ namespace dormie {
 namespace {
 
 constexpr int W = tile_width<float>;
-constexpr ptrdiff_t scores_at_once = 1 << 17;  // half the second-level cache
+constexpr ptrdiff_t values_at_once = 1 << 17;  // half the second-level cache
 constexpr ptrdiff_t most_rows = 64;
 
 // Scores, the largest first: those of a tile are looked through only when its largest is due. Scores are not negative,
@@ -52,11 +52,18 @@ std::vector<double> weight_sizes(const Machine &m) {
     return sizes;
 }
 
-std::vector<double> in_places(const std::vector<double> &sketches, ptrdiff_t size, const std::vector<int32_t> &place) {
+std::vector<double> in_places(const double *from, ptrdiff_t size, const std::vector<int32_t> &place, double times = 1) {
     std::vector<double> out(place.size() * size_t(size));
     for (size_t i = 0; i < place.size(); i++)
-        if (place[i] >= 0) std::copy_n(sketches.data() + place[i] * size, size, out.data() + ptrdiff_t(i) * size);
+        if (place[i] >= 0)
+            for (ptrdiff_t k = 0; k < size; k++) out[i * size_t(size) + size_t(k)] = times * from[place[i] * size + k];
     return out;
+}
+
+Machine weighing(Machine sketched, const Machine &machine, const double *weights) {
+    sketched.outputs = machine.outputs;
+    sketched.weights = weights;
+    return sketched;
 }
 
 std::vector<float> in_places(const std::vector<double> &sizes, const std::vector<int32_t> &place) {
@@ -78,7 +85,7 @@ Sides::Sides(const Machine &m) {
     }
 }
 
-// A few rows, their scores, and the order of the one at hand.
+// A few rows, what is foreseen of their terms, and the order of the one at hand.
 class NearestByQuery::Block {
   public:
     Block(const NearestByQuery &nearest, int capacity)
@@ -87,10 +94,13 @@ class NearestByQuery::Block {
           sketched_rows_(n_.sketched_, capacity),
           values_(Sketch::room(capacity)),
           sketches_(size_t(capacity * n_.sketch_.size())),
-          scores_(size_t(capacity) * n_.sides_.place.size()),
+          foreseen_(size_t(capacity) * n_.sides_.place.size()),
+          scores_(n_.sides_.place.size()),
+          leads_(size_t(capacity * n_.machine_.outputs)),
           x_(size_t(n_.stride_)),
           usable_(capacity),
           points_(size_t(n_.steps_.back())),
+          before_(size_t(n_.steps_.back())),
           terms_(size_t(padded<float>(n_.steps_.back()))),
           offsets_(size_t(padded<float>(n_.steps_.back()))),
           sums_(n_.machine_.outputs) {}
@@ -103,11 +113,13 @@ class NearestByQuery::Block {
         for (int r = 0; r < count; r++) {
             const RowTraits &row = rows_.row(r);
             float *sketch = sketches_.get() + r * size;
-            usable_[r] = !row.far && !row.lost && n_.sketch_.of_row(values_.get() + r * panel_stride<float>, sketch);
+            const float *z = values_.get() + r * panel_stride<float>;
+            usable_[r] = !row.far && !row.lost && n_.sketch_.of_row(z, row.norm, sketch);
             if (!usable_[r]) std::fill_n(sketch, size, 0.0f);
+            std::copy_n(n_.machine_.bias, n_.machine_.outputs, lead_of(r));
         }
         sketched_rows_.fill(StridedRows<float>(sketches_.get(), count, size, size, 1), nullptr, 0, count);
-        for (ptrdiff_t p = 0; p < n_.packed_.panels; p++) score(p);
+        for (ptrdiff_t p = 0; p < n_.packed_.panels; p++) foresee(p);
     }
 
     int count() const { return rows_.count(); }
@@ -115,12 +127,14 @@ class NearestByQuery::Block {
 
     // Adds the terms of one row, as far as visit lets it go.
     void walk(int r, const Visit &visit, int worker) {
-        if (!start(r)) return;
+        if (!usable_[r]) return;
         Progress at{number(r), 0, 0, 0};
-        std::copy_n(n_.machine_.bias, sums_.size(), sums_.data());
-        for (const int64_t end : n_.steps_) {
-            const int count = int(end - at.done);
-            take(count);
+        std::copy_n(lead_of(r), sums_.size(), sums_.data());
+        if (n_.steps_[0] == 0 && visit(at.number, at.cell, at.step++, sums_.data(), worker)) return;
+        start(r);
+        for (size_t step = size_t(at.step); step < n_.steps_.size(); step++) {
+            const int count = int(n_.steps_[step] - at.done);
+            take(r, count);
             evaluate(r, count);
             if (n_.add_terms(terms_.get(), points_.data(), count, at, sums_.data(), visit, worker)) return;
         }
@@ -129,88 +143,102 @@ class NearestByQuery::Block {
     // The order of one row, -1 throughout where its numbers are too large.
     void order(int r, int64_t *out) {
         const int count = int(n_.steps_.back());
-        if (start(r))
-            take(count);
-        else
+        if (usable_[r]) {
+            start(r);
+            take(r, count);
+        } else {
             std::fill(points_.begin(), points_.end(), -1);
+        }
         std::copy_n(points_.data(), count, out);
     }
 
   private:
-    // Scores of a panel's points, for all rows.
-    void score(ptrdiff_t panel) {
+    // Values of a panel's points in few coordinates, for all rows.
+    void foresee(ptrdiff_t panel) {
         const Packed<float> &packed = n_.packed_;
         const ptrdiff_t lanes = packed.tiles_of(panel) * W, from = panel * panel_width<float>;
+        const PanelWeights<float> &weights = packed.panel_weights[panel];
         sketched_rows_.products(packed, panel * panel_tiles, packed.tiles_of(panel), values_.get());
         for (int r = 0; r < rows_.count(); r++) {
             float *values = values_.get() + ptrdiff_t(r) * panel_stride<float>;
-            const float *offsets = packed.lane_offset.get() + from, *sizes = n_.place_sizes_.data() + from;
+            const float *offsets = packed.lane_offset.get() + from;
             evaluate_row<float>(n_.sketched_, sketched_rows_.row(r), 0, offsets, int(lanes), values, nullptr);
-            int32_t *scores = scores_of(r) + from;
-            for (ptrdiff_t i = 0; i < lanes; i++) {
-                const float score = sizes[i] * std::abs(values[i]);
-                scores[i] = sizes[i] < 0 ? -1 : std::bit_cast<int32_t>(score > 0 ? score : 0.0f);
-            }
+            ops<float>().weigh(values, weights.weights.get(), int(lanes), weights.slots.data(),
+                               int(weights.slots.size()) - 1, lead_of(r));
+            std::copy_n(values, lanes, foreseen_of(r) + from);
         }
     }
 
-    int32_t *scores_of(int r) const { return scores_.get() + r * ptrdiff_t(n_.sides_.place.size()); }
+    float *foreseen_of(int r) const { return foreseen_.get() + r * ptrdiff_t(n_.sides_.place.size()); }
+    double *lead_of(int r) { return leads_.data() + r * n_.machine_.outputs; }
 
-    // Begins the order of a row; false where there is none.
-    bool start(int r) {
-        int32_t *scores = scores_of(r);
+    // Begins the order of a row.
+    void start(int r) {
+        const float *foreseen = foreseen_of(r), *sizes = n_.place_sizes_.data();
+        for (size_t i = 0; i < n_.place_sizes_.size(); i++) {
+            const float score = sizes[i] * std::abs(foreseen[i]);
+            scores_[i] = sizes[i] < 0 ? -1 : std::bit_cast<int32_t>(score > 0 ? score : 0.0f);
+        }
+        int32_t *scores = scores_.get();
         for (int side = 0; side < 2; side++) {
             ranking_[side].start(scores, n_.sides_.tiles[side]);
             scores += n_.sides_.tiles[side] * W;
             taken_[side] = 0;
             left_[side] = n_.sides_.counts[side];
         }
-        return usable_[r];
     }
 
     // The next points: of the side whose weights have come to less so far, the positive one if they are level.
-    void take(int count) {
+    void take(int r, int count) {
         for (int k = 0; k < count; k++) {
             const int side = left_[1] == 0 || (left_[0] > 0 && taken_[0] <= taken_[1]) ? 0 : 1;
-            const ptrdiff_t first = side * n_.sides_.tiles[0] * W;
-            points_[k] = n_.sides_.place[first + ranking_[side].take()];
+            const ptrdiff_t place = side * n_.sides_.tiles[0] * W + ranking_[side].take();
+            points_[k] = n_.sides_.place[place];
+            before_[k] = float(n_.foresight_ * foreseen_of(r)[place]);
             taken_[side] += n_.sizes_[points_[k]];
             left_[side]--;
         }
     }
 
-    // Kernel values of a row with the points taken.
+    // Kernel values of a row with the points taken, less what counted for them before.
     void evaluate(int r, int count) {
         const Machine &m = n_.machine_;
         std::copy_n(rows_.values(r), m.features, x_.get());
         ops<float>().dots(x_.get(), n_.points_.get(), n_.stride_, points_.data(), count, n_.stride_, terms_.get());
         for (int k = 0; k < count; k++) offsets_[k] = n_.offsets_[points_[k]];
         evaluate_row<float>(m, rows_.row(r), 0, offsets_.get(), int(padded<float>(count)), terms_.get(), nullptr);
+        for (int k = 0; k < count; k++) terms_[k] -= before_[k];
     }
 
     const NearestByQuery &n_;
     RowBlock<float> rows_, sketched_rows_;
     ptrdiff_t from_ = 0;
     Aligned<float> values_, sketches_;
-    Aligned<int32_t> scores_;
+    Aligned<float> foreseen_;  // values in few coordinates
+    Aligned<int32_t> scores_;  // of the row at hand
+    std::vector<double> leads_;  // the bias and what is foreseen of the terms
     Aligned<float> x_;
     std::vector<char> usable_;  // nothing overflowed
     Ranking ranking_[2];
     double taken_[2];     // weight, on either side
     ptrdiff_t left_[2];   // points, on either side
     std::vector<int32_t> points_;
+    std::vector<float> before_;
     Aligned<float> terms_, offsets_;
     std::vector<double> sums_;
 };
 
 NearestByQuery::NearestByQuery(const Machine &machine, const double *basis, ptrdiff_t components,
-                               std::vector<int64_t> steps)
+                               std::vector<int64_t> steps, double foresight)
     : Nearest(machine, std::move(steps), 1),
       sketch_(machine, basis, components),
+      foresight_(foresight),
       sizes_(weight_sizes(machine)),
       sides_(machine),
-      sketches_(in_places(sketch_.of_points(machine, basis), sketch_.size(), sides_.place)),
-      sketched_(over_points(machine, ptrdiff_t(sides_.place.size()), sketch_.size(), sketches_.data())),
+      sketches_(in_places(sketch_.of_points(machine, basis).data(), sketch_.size(), sides_.place)),
+      weights_(in_places(machine.weights, machine.outputs, sides_.place, foresight)),
+      sketched_(weighing(over_points(machine, ptrdiff_t(sides_.place.size()), sketch_.size(), sketches_.data()), machine,
+                         weights_.data())),
       packed_(sketched_, true),
       place_sizes_(in_places(sizes_, sides_.place)),
       stride_(padded<float>(machine.features)),
@@ -228,7 +256,7 @@ NearestByQuery::~NearestByQuery() = default;
 
 template <class Each> void NearestByQuery::each_row(const Rows &rows, Team &team, const Each &each) const {
     const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
-    const ptrdiff_t most = std::clamp<ptrdiff_t>(scores_at_once / ptrdiff_t(sides_.place.size()), 8, most_rows);
+    const ptrdiff_t most = std::clamp<ptrdiff_t>(values_at_once / ptrdiff_t(sides_.place.size()), 8, most_rows);
     const int size = int(std::clamp<ptrdiff_t>(share, 1, most));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     if (size == 1) blocks[0] = idle_.take();

@@ -1,8 +1,8 @@
 // Rows and points in few coordinates: their components along a basis.
 //
-// A row x becomes (z, 0), a point s (z', r), r being the length of what lies outside the basis: inner products are those
-// of the components, so any kernel of the two takes the place of K(x, s) at a fraction of its cost. What lies outside of
-// the row changes no order, only the size of all values together.
+// A row x becomes (z, 0, r), a point s (z', r', 0), r and r' being the lengths of what lies outside the basis: lengths
+// are kept and inner products are those of the components, so any kernel of the two takes the place of K(x, s) at a
+// fraction of its cost.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ class Sketch {
         : components_(components), packed_(linear(over_points(m, components, m.features, basis)), true) {}
 
     // Numbers in a sketch.
-    ptrdiff_t size() const { return components_ + 1; }
+    ptrdiff_t size() const { return components_ + 2; }
     ptrdiff_t components() const { return components_; }
 
     // Room that components() of that many rows take.
@@ -40,11 +40,14 @@ class Sketch {
     // The components of every row of a block, panel_stride apart and padded with zeros.
     void components(const RowBlock<float> &block, float *z) const { block.products(packed_, 0, int(packed_.tiles), z); }
 
-    // The sketch of a row from its components; false where it is not finite.
-    bool of_row(const float *z, float *out) const {
+    // The sketch of a row from its components and its length; false where it is not finite.
+    bool of_row(const float *z, double length, float *out) const {
         std::copy_n(z, components_, out);
+        double inside = 0;
+        for (ptrdiff_t k = 0; k < components_; k++) inside += double(z[k]) * z[k];
         out[components_] = 0;
-        return std::all_of(z, z + components_, [](float value) { return std::isfinite(value); });
+        out[components_ + 1] = float(std::sqrt(std::fmax(length * length - inside, 0.0)));
+        return std::isfinite(inside) && std::isfinite(out[components_ + 1]);
     }
 
     // Those of points, count x size().

@@ -120,7 +120,10 @@ template <class T, int several> inline void weigh_some(const T *values, const T 
             odd[o] += second * load(weights + o * W + i + N);
         }
     }
-    for (int o = 0; o < several; o++) out[o] = double(sum_lanes<T>(even[o] + odd[o]));
+    for (int o = 0; o < several; o++) even[o] += odd[o];
+    if constexpr (several == 4)
+        return sum_lanes_of_four<T>(even[0], even[1], even[2], even[3], out);
+    for (int o = 0; o < several; o++) out[o] = double(sum_lanes<T>(even[o]));
 }
 
 template <class T>

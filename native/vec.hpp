@@ -45,4 +45,34 @@ template <class T> inline T sum_lanes(Vec<T> v) {
     return x[0];
 }
 
+// Element i of the result is element From(i) of a and b in a row.
+template <class T, class From> inline Vec<T> picked(Vec<T> a, Vec<T> b, From from) {
+    Bits<T> places;
+    for (int i = 0; i < lanes<T>; i++) places[i] = from(i);
+    return __builtin_shuffle(a, b, places);
+}
+
+// Every group of 2 * half lanes is added up in its first. By templates: a shuffle must know its places when compiled.
+template <class T, int half> inline Vec<T> folded(Vec<T> v) {
+    if constexpr (half == 0) {
+        return v;
+    } else {
+        return folded<T, half / 2>(v + picked<T>(v, v, [](int i) { return (i + half) % lanes<T>; }));
+    }
+}
+
+// sum_lanes of four vectors, in the same order of additions, all of them folded at once.
+template <class T> inline void sum_lanes_of_four(Vec<T> a, Vec<T> b, Vec<T> c, Vec<T> d, double *out) {
+    constexpr int N = lanes<T>, H = N / 2, Q = N / 4;
+    if constexpr (Q == 0) {
+        out[0] = sum_lanes<T>(a), out[1] = sum_lanes<T>(b), out[2] = sum_lanes<T>(c), out[3] = sum_lanes<T>(d);
+    } else {
+        const auto low = [](int i) { return i < H ? i : i - H + N; }, high = [](int i) { return i < H ? i + H : i + N; };
+        const auto first = [](int i) { return i / Q * H + i % Q; }, second = [](int i) { return i / Q * H + i % Q + Q; };
+        const Vec<T> ab = picked<T>(a, b, low) + picked<T>(a, b, high), cd = picked<T>(c, d, low) + picked<T>(c, d, high);
+        const Vec<T> sums = folded<T, Q / 2>(picked<T>(ab, cd, first) + picked<T>(ab, cd, second));
+        for (int k = 0; k < 4; k++) out[k] = double(sums[k * Q]);
+    }
+}
+
 }  // namespace

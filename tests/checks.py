@@ -87,7 +87,7 @@ def outputs_do_not_depend_on_company(machine: Machine, rows: Floats) -> None:
 def answers_agree(machine: Machine, rows: Any) -> None:
     """Settled early or not, the answer is the one that the float64 outputs give; a value, within its tolerance."""
     native_core = core(machine)
-    answers, evaluations = native_core.decide(rows, 1)
+    answers, evaluations = native_core.decide(rows, True, 1)
     refined = np.broadcast_to((np.asarray(evaluations) > machine.n_points) | (machine.n_points == 0), len(answers))
     with np.errstate(invalid="ignore", over="ignore"):
         expected = machine.rule.answer(native_core.outputs(rows, 1))

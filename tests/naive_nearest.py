@@ -19,15 +19,23 @@ def components(basis: Any, x: Sequence[float]) -> tuple[list[float], float]:
     return z, math.sqrt(max(sum(a * a for a in x) - sum(a * a for a in z), 0.0))
 
 
-def scores(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
-    """|beta_i| K~(x, s_i), the kernel of few coordinates; with several outputs their weights together."""
-    z, _ = components(basis, naive.mapped(machine, row))
+def foreseen(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
+    """K~(x, s_i), the kernel of few coordinates; what lies outside of them counts for lengths only."""
+    z, rest = components(basis, naive.mapped(machine, row))
     found = []
-    for point, weights in zip(machine.points.tolist(), machine.weights.tolist(), strict=True):
+    for point in machine.points.tolist():
         s, s_rest = components(basis, point)
-        value = naive.kernel_value(machine.kernel, [*z, 0.0], [*s, s_rest])
-        found.append(sum(abs(w) for w in weights) * abs(value))
+        found.append(naive.kernel_value(machine.kernel, [*z, 0.0, rest], [*s, s_rest, 0.0]))
     return found
+
+
+def scores(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
+    """|beta_i| K~(x, s_i); with several outputs their weights together."""
+    values = foreseen(machine, basis, row)
+    return [
+        sum(abs(w) for w in weights) * abs(value)
+        for weights, value in zip(machine.weights.tolist(), values, strict=True)
+    ]
 
 
 def is_tug_of_war(machine: Machine, sizes: Sequence[float], order: Sequence[int], slack: float) -> bool:
@@ -45,11 +53,21 @@ def is_tug_of_war(machine: Machine, sizes: Sequence[float], order: Sequence[int]
     return True
 
 
-def partial_sums(machine: Machine, order: Sequence[int], row: Sequence[float]) -> list[list[float]]:
-    """G_k of every output after each term of the order."""
-    x, sums, found = naive.mapped(machine, row), machine.bias.tolist(), []
+def partial_sums(
+    machine: Machine, order: Sequence[int], row: Sequence[float], before: Sequence[float]
+) -> list[list[float]]:
+    """G_k of every output, of no term, of the first of the order, the first two, ...
+
+    before: what counts for each term until it is added.
+    """
+    x = naive.mapped(machine, row)
+    sums = [
+        b + sum(w * value for w, value in zip(weights, before, strict=True))
+        for b, weights in zip(machine.bias.tolist(), machine.weights.T.tolist(), strict=True)
+    ]
+    found = [sums]
     for i in order:
-        value = naive.kernel_value(machine.kernel, x, machine.points[i].tolist())
+        value = naive.kernel_value(machine.kernel, x, machine.points[i].tolist()) - before[i]
         sums = [g + w * value for g, w in zip(sums, machine.weights[i].tolist(), strict=True)]
         found.append(sums)
     return found

@@ -29,7 +29,7 @@ from dormie.stages.base import Decisions, Stage
 from . import naive_calibration as naive
 
 ALPHA = 0.01
-RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.3e-5, 1.0, 1, "2024-12-31", 0))
+RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.4e-5, 1.0, 1, "2024-12-31", 0))
 MACHINE = Machine(RBF(1.0), np.zeros((2, 2)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["no", "yes"])))
 
 small = st.integers(0, 30)
@@ -41,6 +41,9 @@ class _Hasty(Stage):
 
     name = "hasty"
     machine = MACHINE
+
+    def __init__(self, certified: bool = False) -> None:
+        self.certified = certified
 
     def decide(self, rows: Any) -> Decisions:
         first = rows[:, [0]].toarray()[:, 0] if scipy.sparse.issparse(rows) else rows[:, 0]
@@ -55,23 +58,31 @@ class _Hasty(Stage):
 
 
 class _Counting(Dense):
-    """A dense stage that counts the rows it sees."""
+    """A dense stage that counts the rows it sees, and its exact form too."""
 
-    seen = 0
+    def __init__(self, machine: Machine, certified: bool = True) -> None:
+        super().__init__(machine, certified)
+        self.seen: list[int] = []
+
+    def exact(self) -> _Counting:
+        other = type(self)(self.machine)
+        other.seen = self.seen
+        return other
 
     def decide(self, rows: Any) -> Decisions:
-        self.seen += rows.shape[0]
+        self.seen.append(rows.shape[0])
         return super().decide(rows)
 
 
-def _predictor(guarantee: Guarantee = RISK) -> dormie.Predictor:
-    return dormie.Predictor(Plan(MACHINE, (_Hasty(), _Counting(MACHINE)), guarantee, Source("by hand", 2)))
+def _predictor(guarantee: Guarantee = RISK, certified: bool = False) -> dormie.Predictor:
+    stages = _Hasty(certified), _Counting(MACHINE)
+    return dormie.Predictor(Plan(MACHINE, stages, guarantee, Source("by hand", 2)))
 
 
 def _evaluated_in_full(fast: dormie.Predictor) -> int:
     dense = fast.plan.stages[-1]
     assert isinstance(dense, _Counting)
-    return dense.seen
+    return sum(dense.seen)
 
 
 def _rows(count: int, wrong: float, seed: int = 0) -> Floats:
@@ -217,6 +228,49 @@ def test_a_warning_turned_into_an_error_leaves_the_audit_in_order() -> None:
     assert watched.status.audited == 1005
 
 
+@pytest.mark.parametrize("rows", [80_000, 1_000_000])
+def test_one_disagreement_after_long_good_service_is_no_alarm(rows: int) -> None:
+    """The evidence is then smaller than any float."""
+    watched = _predictor().audited(1.0, seed=0)
+    watched.predict(np.zeros((rows, 2)))
+    watched.predict(np.ones((1, 2)))
+    assert watched.status.disagreements == 1
+    assert not watched.status.broken
+
+
+def test_a_callback_that_fails_does_not_keep_the_warning_back() -> None:
+    def fails(_: Status) -> None:
+        raise RuntimeError("the pager is out of order")
+
+    watched = _predictor().audited(1.0, callback=fails, seed=0)
+    with pytest.warns(BrokenPromiseWarning), pytest.raises(RuntimeError, match="pager"):
+        watched.predict(_rows(1000, 0.5))
+    assert watched.status.broken
+
+
+def test_rows_are_drawn_in_blocks() -> None:
+    watched = _predictor().audited(1.0, seed=0)
+    drawn: list[int] = []
+    random = watched._audit._random
+
+    class Counting:
+        def geometric(self, rate: float, size: int = 1) -> Any:
+            drawn.append(size)
+            return random.geometric(rate, size)
+
+    watched._audit._random = Counting()  # type: ignore[assignment]
+    watched.predict(np.zeros((100_000, 2)))
+    assert watched.status.audited == 100_000
+    assert len(drawn) <= 100
+
+
+@pytest.mark.parametrize("rate", [1e-20, 1e-300, 5e-324])
+def test_a_tiny_rate_draws_nothing(rate: float) -> None:
+    watched = _predictor().audited(rate, seed=0)
+    watched.predict(np.ones((10_000, 2)))
+    assert watched.status.audited == 0
+
+
 def test_the_audit_costs_what_the_rate_says() -> None:
     fast = _predictor()
     watched = fast.audited(0.01, seed=3)
@@ -233,6 +287,23 @@ def test_rows_that_were_evaluated_in_full_anyway_are_not_evaluated_again() -> No
     watched.predict(np.full((50, 2), 7.0))
     assert watched.status.audited == 50
     assert _evaluated_in_full(fast) == 50
+
+
+def test_rows_that_a_certified_stage_settled_count_without_being_evaluated() -> None:
+    fast = _predictor(certified=True)
+    watched = fast.audited(1.0, seed=0)
+    watched.predict(_rows(500, 0.5))
+    assert (watched.status.audited, watched.status.disagreements) == (500, 0)
+    assert _evaluated_in_full(fast) == 0
+
+
+def test_a_full_sum_in_float32_is_evaluated_again() -> None:
+    dense = _Counting(MACHINE, certified=False)
+    fast = dormie.Predictor(Plan(MACHINE, (_Hasty(), dense), RISK, Source("by hand", 2)))
+    watched = fast.audited(1.0, seed=0)
+    watched.predict(np.full((50, 2), 7.0))
+    assert watched.status.audited == 50
+    assert sum(dense.seen) == 100
 
 
 def test_which_rows_are_audited_depends_on_the_seed_and_not_on_batches() -> None:
@@ -266,7 +337,7 @@ def test_every_row_has_the_same_chance_to_be_audited() -> None:
 
 
 def test_exact_plans_pass_through() -> None:
-    fast = _predictor(Exact())
+    fast = _predictor(Exact(), certified=True)
     watched = fast.audited(1.0)
     watched.predict(_rows(100, 0.0))
     assert watched.status == Status(100, 0, 0, 0.0, 0.0, None, broken=False)
@@ -323,6 +394,8 @@ def test_a_rate_that_is_no_share_is_refused(rate: float) -> None:
 def test_other_bad_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="rate must be a number"):
         _predictor().audited("0.01")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="callback must be a function of the status, got 3"):
+        _predictor().audited(callback=3)  # type: ignore[arg-type]
     for confidence in (0, 1, math.nan):
         with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
             _predictor().audited(confidence=confidence)

@@ -70,16 +70,29 @@ def test_a_risk_or_confidence_beyond_0_and_1_is_refused(bad: float) -> None:
         rows_needed("0.1", 0.95)  # type: ignore[arg-type]
 
 
-@given(st.integers(59, 2000), st.integers(0, 9))
-def test_a_split_uses_every_row_once_and_certifies_with_most(count: int, seed: int) -> None:
-    choosing, certifying = split(count, 0.05, 0.95, seed)
+@given(st.integers(59, 2000), st.integers(0, 500), st.booleans(), st.integers(0, 9))
+def test_a_split_uses_every_row_once(count: int, least: int, per_class: bool, seed: int) -> None:
+    choosing, certifying = split(count, 0.05, 0.95, seed, least=least, per_class=per_class)
     assert sorted([*choosing, *certifying]) == list(range(count))
-    assert len(certifying) == max(59, math.ceil(0.7 * count))
+    assert len(choosing) >= min(least, count - 59)
     for part in (choosing, certifying):
         assert (np.diff(part) > 0).all()
-    again = split(count, 0.05, 0.95, seed)
+    again = split(count, 0.05, 0.95, seed, least=least, per_class=per_class)
     assert np.array_equal(choosing, again.choosing)
     assert np.array_equal(certifying, again.certifying)
+
+
+def _most_allowed(rows: int) -> int:
+    return next(seen for seen in range(rows) if p_value(rows, seen + 1, 0.05) > 0.05)
+
+
+@given(st.integers(59, 2000), st.integers(0, 500))
+def test_no_more_rows_certify_than_make_a_difference(count: int, least: int) -> None:
+    certifying = len(split(count, 0.05, 0.95, 0, least=least).certifying)
+    every = len(split(count, 0.05, 0.95, 0, least=least, per_class=True).certifying)
+    assert every == max(59, count - least)
+    assert _most_allowed(certifying) == _most_allowed(every)
+    assert certifying == 59 or _most_allowed(certifying - 1) < _most_allowed(every)
 
 
 def test_a_split_depends_on_the_seed() -> None:

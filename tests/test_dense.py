@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -71,7 +72,7 @@ def test_threads_change_nothing(rows: int) -> None:
     batch, core = np.resize(some, (rows, 100)), checks.core(made)
     for threads in (2, 3, 7):
         np.testing.assert_array_equal(core.outputs(batch, threads), core.outputs(batch, 1))
-        for mine, theirs in zip(core.decide(batch, threads), core.decide(batch, 1), strict=True):
+        for mine, theirs in zip(core.decide(batch, True, threads), core.decide(batch, True, 1), strict=True):
             np.testing.assert_array_equal(mine, theirs)
 
 
@@ -136,7 +137,7 @@ def test_no_rows_give_no_outputs_and_no_answers() -> None:
     core = checks.core(made)
     assert core.outputs(rows[:0], 2).shape == (0, 3)
     assert core.outputs(*checks.csr_arguments(rows[:0]), 2).shape == (0, 3)
-    assert core.decide(rows[:0], 2)[0].shape == (0,)
+    assert core.decide(rows[:0], True, 2)[0].shape == (0,)
 
 
 def test_evaluations_count_the_second_pass_where_there_was_one() -> None:
@@ -177,3 +178,30 @@ def test_the_definition_agrees_with_real_numbers() -> None:
         made, rows = machine(kernel, 5, 3, 3)
         exact = np.array([[float(value) for value in row] for row in naive.exact_outputs(made, rows)])
         assert (np.abs(naive.outputs(made, rows) - exact) <= 1e-14 * checks.sizes(made, rows)).all()
+
+
+@every_kernel
+@pytest.mark.parametrize("outputs", [1, 3, 45])
+def test_rounded_answers_differ_from_exact_ones_at_the_border_only(kernel: Kernel, outputs: int) -> None:
+    made, rows = machine(kernel, 300, 5, outputs)
+    exact = Dense(made)
+    rounded = exact.rounded()
+    assert (exact.certified, rounded.certified, rounded.exact().certified) == (True, False, True)
+    assert (str(exact), str(rounded)) == ("dense", "dense(float32)")
+    different = exact.decide(rows).answers != rounded.decide(rows).answers
+    middle, radius = checks.core(made).interval(rows, 1)  # float32
+    assert (np.abs(middle) <= radius)[different].any(axis=1).all()
+    assert rounded.decide(rows).evaluations == made.n_points
+
+
+def test_a_rounded_stage_stays_so_in_files_and_pickles() -> None:
+    made, rows = machine(RBF(0.5), 40, 3)
+    rounded = Dense(made).rounded()
+    assert not Dense.restore(made, *rounded.state()).certified
+    assert Dense.restore(made, *Dense(made).state()).certified
+    again = pickle.loads(pickle.dumps(rounded))
+    assert not again.certified
+    assert (again.decide(rows).answers == rounded.decide(rows).answers).all()
+    for numbers in ({"certified": True}, {"certified": 0.5}, {"caution": 1.0}):
+        with pytest.raises(ValueError, match="dense: the arrays or numbers of another stage"):
+            Dense.restore(made, numbers, {})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.datasets import make_classification, make_moons, make_regression
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
@@ -13,11 +14,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie.kernels import RBF
+from dormie import planner
+from dormie.kernels import RBF, Custom
 from dormie.machine import Affine, Machine
-from dormie.plan import Tolerance
-from dormie.rules import Sign
+from dormie.plan import Count, Evidence, Exact, Risk, Tolerance
+from dormie.rules import Argmax, Rule, Sign
 from dormie.sample import sample_rows
+from dormie.stages import Dense
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,119 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
         dormie.compile(regressor, tolerance="1e-3")  # type: ignore[arg-type]
     with pytest.raises(dormie.UnreadableModelError, match="compiled already"):
         dormie.compile(dormie.compile(regressor))
+
+
+def test_values_that_are_not_finite_are_named_by_their_place_in_what_was_passed(moons: tuple[SVC, Any]) -> None:
+    svc, X = moons
+    for place in (17, 700):
+        bad = X.copy()
+        bad[place, 1] = np.nan
+        for given in (bad, scipy.sparse.csr_array(bad)):
+            with pytest.raises(ValueError, match=f"^rows: row {place}, column 1 is NaN"):
+                dormie.compile(svc, given, risk=0.01)
+            with pytest.raises(ValueError, match=f"^rows: row {place}, column 1 is NaN"):
+                dormie.compile(svc, given)
+            with pytest.raises(ValueError, match=f"^fit_rows: row {place}, column 1 is NaN"):
+                dormie.compile(svc, X, fit_rows=given, risk=0.01)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"fit_rows": [[0.0, 0.0]]}, ValueError, "fit_rows counts only with a risk"),
+        ({"per_class": True}, ValueError, "per_class counts only with a risk"),
+        ({"confidence": 0.99}, ValueError, "confidence counts only with a risk"),
+        ({"seed": -1}, ValueError, "seed must be a whole number from 0"),
+        ({"seed": 2**63}, ValueError, "seed must be a whole number from 0"),
+        ({"seed": 1.5}, TypeError, "seed must be a whole number, such as 0, got 1.5"),
+        ({"seed": None}, TypeError, "seed must be a whole number"),
+        ({"risk": 0}, ValueError, "risk must lie between 0 and 1, got 0; leave it out for an exact plan"),
+        ({"risk": 1e-17}, ValueError, r"risk must be at least 1e-12 and at most 1 - 1e-12, got 1e-17"),
+        ({"risk": 1 - 1e-15}, ValueError, "risk must be at least 1e-12 and at most 1 - 1e-12"),
+        ({"risk": [0.1]}, TypeError, "risk must be a number"),
+        ({"risk": 0.1, "confidence": 1 - 1e-15}, ValueError, "confidence must be at least 1e-09 and at most 1 - 1e-09"),
+        ({"risk": 0.1, "confidence": 1e-300}, ValueError, "confidence must be at least 1e-09"),
+        ({"risk": 0.1, "confidence": "x"}, TypeError, "confidence must be a number"),
+        ({"risk": 0.1, "per_class": "yes"}, TypeError, "per_class must be True or False, got 'yes'"),
+        (
+            {"risk": 0.1, "fit_rows": np.empty((0, 2))},
+            ValueError,
+            "no rows in fit_rows: pass some, or leave fit_rows out",
+        ),
+        ({"risk": 0.1, "fit_rows": [[0.0]]}, ValueError, "fit_rows: X has 1 columns"),
+        ({"risk": 0.1, "fit_rows": [["a", "b"]]}, TypeError, "fit_rows: X has values of type"),
+    ],
+)
+def test_wrong_requests_for_a_risk_are_explained(
+    moons: tuple[SVC, Any], arguments: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    svc, X = moons
+    with pytest.raises(kind, match=message):
+        dormie.compile(svc, X, **arguments)
+
+
+@pytest.mark.parametrize("points", [0, 100])
+@pytest.mark.parametrize("rule", [Sign(np.array([0, 1])), Argmax(np.array([0, 1, 2]))])
+def test_with_a_risk_too_a_machine_without_points_or_weights_has_nothing_to_plan(points: int, rule: Rule) -> None:
+    outputs = 1 if isinstance(rule, Sign) else 3
+    nothing = Machine(RBF(0.5), np.ones((points, 2)), np.zeros((points, outputs)), np.ones(outputs), rule)
+    rows = np.random.default_rng(0).normal(size=(1000, 2))
+    fast = dormie.compile(nothing, rows, risk=0.02)
+    assert [str(stage) for stage in fast.plan.stages] == ["dense"]
+    assert fast.plan.guarantee == Exact()
+
+
+def test_with_a_risk_too_a_python_function_is_summed_in_full() -> None:
+    def shared_letters(a: list[str], b: list[str]) -> list[list[int]]:
+        return [[len(set(u) & set(v)) for v in b] for u in a]
+
+    points = np.array(["ash", "elm"], dtype=object)
+    made = Machine(Custom(shared_letters), points, np.array([[1.0], [-1.0]]), np.zeros(1), Sign(np.array(["e", "a"])))
+    fast = dormie.compile(made, ["lash", "elms"], risk=0.1)
+    assert fast.predict(["lash", "elms"]).tolist() == ["a", "e"]
+    assert fast.plan.guarantee == Exact()
+    wrong: list[dict[str, Any]] = [{"risk": 0.1, "methods": ["linear_filter"]}, {"methods": ["geometry"]}]
+    for arguments in wrong:
+        with pytest.raises(ValueError, match="leave methods out"):
+            dormie.compile(made, ["lash", "elms"], **arguments)
+
+
+def test_a_risk_that_was_allowed_and_not_taken_is_told(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_moons(2000, noise=0.1, random_state=0)
+    easy = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])
+    monkeypatch.setattr(planner, "plan_with_risk", lambda *_: None)  # which else depends on what this machine times
+    fast = dormie.compile(easy, X[300:], risk=0.01)
+    assert fast.plan.guarantee == Exact()
+    assert "a risk of 0.01 was allowed and is not taken" in fast.explain()
+    fast.save(tmp_path / "easy.dormie")
+    assert dormie.load(tmp_path / "easy.dormie").explain() == fast.explain()
+    assert "was allowed" not in dormie.compile(easy, X[300:]).explain()
+
+
+def test_the_time_that_compiling_took_is_kept_and_told(moons: tuple[SVC, Any]) -> None:
+    seconds = (fast := dormie.compile(moons[0], methods=["dense"])).plan.source.seconds
+    assert seconds is not None
+    assert seconds > 0
+    assert f"support vectors) in {seconds:.3g} s." in fast.explain()
+
+
+def test_classes_without_certifying_rows_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, kind = rng.normal(size=(100, 2)), rng.integers(3, size=100)
+    svc = SVC().fit(X, np.array(["ash", "elm", "oak"])[kind])
+
+    def promised_to(*labels: str) -> dormie.Predictor:
+        """Compiled as if the certifying rows were of these classes."""
+        counts = tuple(Count(label, 500, 0) for label in labels)
+        risk = Risk(0.1, 0.9, Evidence(500 * len(labels), 0, 1e-20, 1.0, 1, "2024-12-31", 0, classes=counts))
+        monkeypatch.setattr(planner, "plan_with_risk", lambda machine, *_: ((Dense(machine).rounded(),), risk, ()))
+        return dormie.compile(svc, rng.normal(size=(500, 2)), risk=0.1, per_class=True)
+
+    with pytest.warns(dormie.MissingClassWarning, match="no row to certify on is of class elm, oak: ") as caught:
+        fast = promised_to("ash")
+    assert caught[0].filename == __file__
+    assert "the rows of each class (ash) get" in fast.explain()
+    promised_to("ash", "elm", "oak")  # a warning would be an error here
 
 
 def test_a_sigmoid_machine_gets_no_geometric_stage() -> None:

@@ -96,25 +96,56 @@ def test_repr_tells_what_the_machine_is_and_what_is_promised() -> None:
 
 
 def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
-    evidence = Evidence(3500, 1, 0.0136, 1.5, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
+    evidence = Evidence(5000, 1, 0.0403, 17.0, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
     plan = replace(FAST["three classes, text"].plan, guarantee=Risk(1e-3, 0.95, evidence))
     text = dormie.Predictor(plan).explain()
     promise = "risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence"
     for part in (
         f"Promise: {promise}.",
-        "disagreement on 1 of 3,500 rows that nothing was fitted on",
-        "p-value 0.014",
-        "caution 1.5, the boldest to pass of 7 tested; 2024-12-31, seed 3, dormie 0.1, numpy 2.0",
+        "disagreement on 1 of 5,000 rows that nothing was fitted on",
+        "p-value 0.04",
+        "7 plans tested, from cautious to bold, in an order fixed before; this is the boldest to pass, number 17",
+        "2024-12-31, seed 3, dormie 0.1, numpy 2.0",
         "it holds for rows exchangeable with those",
     ):
         assert part in text
     assert f"promise: {promise}" in repr(dormie.Predictor(plan))
-    classes = (Count("ash", 3000, 0), Count("elm", 500, 1))
+    classes = (Count("ash", 4500, 0), Count("elm", 500, 1))
     text = dormie.Predictor(replace(plan, guarantee=Risk(0.1, 0.95, replace(evidence, classes=classes)))).explain()
-    assert "at most 10 % of the rows of each class" in text
-    assert "class ash: on 0 of 3,000\n" in text
+    assert "at most 10 % of the rows of each class (ash, elm) get another answer" in text
+    assert "class ash: on 0 of 4,500\n" in text
     assert "class elm: on 1 of 500\n" in text
     assert "of the classes listed" in text
+
+
+def _risk_of_classes(*labels: str) -> Risk:
+    counts = tuple(Count(label, 500, 0) for label in labels)
+    return Risk(0.1, 0.9, Evidence(500 * len(labels), 0, 1e-20, 1.0, 1, "2024-12-31", 0, classes=counts))
+
+
+def test_a_promise_for_each_class_names_the_classes() -> None:
+    assert "the rows of each class (0, 1, 2, 3) get" in str(_risk_of_classes(*"0123"))
+    assert "the rows of each class (0, 1, 2 and 7 more) get" in str(_risk_of_classes(*"0123456789"))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [(0.95, "with 95 %"), (0.07, "with 7 %"), (1 - 1e-9, "with 99.9999999 %"), (1 - 1e-14, "with 99.999999999999 %")],
+)
+def test_no_confidence_is_shown_as_certainty(confidence: float, words: str) -> None:
+    risk = Risk(0.1, confidence, Evidence(10_000, 0, 1e-300, 1.0, 1, "2024-12-31", 0))
+    assert f"{words} confidence" in str(risk)
+
+
+def test_a_promise_needs_rows_that_carry_it() -> None:
+    with pytest.raises(ValueError, match=r"p-value of 0\.1\d* does not carry a confidence of 0\.95"):
+        Risk(1e-3, 0.95, Evidence(3500, 1, 0.0136, 1.0, 1, "2024-12-31", 0))
+
+
+def test_explain_tells_what_the_full_sum_of_a_risk_plan_is() -> None:
+    plan = FAST["three classes, text"].plan
+    rounded = replace(plan, stages=(Dense(plan.machine).rounded(),), guarantee=_risk_of_classes("ash"))
+    assert "dense(float32): the full sum, in float32\n" in dormie.Predictor(rounded).explain()
 
 
 def _copies(fast: dormie.Predictor, folder: Path) -> dict[str, dormie.Predictor]:

@@ -15,13 +15,13 @@ from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie import flow
-from dormie.approximations import approximations
+from dormie.approximations import Approximations
 from dormie.flips import flip_chances
 from dormie.kernels import RBF
 from dormie.machine import Affine, Machine
 from dormie.plan import Exact, Risk
 from dormie.progress import Progress
-from dormie.risk import Parts, Request, _likely_to_pass, _scaled, _wrong
+from dormie.risk import Parts, Request, _scaled, family_of_plans
 from dormie.rules import OneVsOneVote, Sign
 from dormie.stages import Dense, Geometry, ReducedSet
 
@@ -44,7 +44,7 @@ def test_a_risk_plan_keeps_its_promise_on_rows_never_used(moons: tuple[SVC, Any,
     svc, _, unseen = moons
     assert isinstance(bold.plan.guarantee, Risk)
     assert not all(stage.certified for stage in bold.plan.stages)
-    assert bold.plan.guarantee.evidence.rows == 1400  # seven tenths of the rows
+    assert 1200 < bold.plan.guarantee.evidence.rows <= 1400  # seven tenths of the rows, or as many as make a difference
     assert (bold.predict(unseen) != svc.predict(unseen)).mean() <= 2 * _ALPHA
     assert bold.trace(unseen).evaluations.mean() < len(svc.support_) / 3
 
@@ -102,15 +102,21 @@ def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any
     np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
 
 
-def test_wrong_rows_are_those_that_the_plan_answers_otherwise(moons: tuple[SVC, Any, Any]) -> None:
+def test_the_family_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any, Any]) -> None:
     machine, rows = dormie.read(moons[0]), moons[2][:1000]
     rng = np.random.default_rng(0)
     rough = ReducedSet.calibrated(machine, machine.points[:5], [rng.normal(size=(5, 1))], np.array([[0.3]]))
-    stages = (rough, Dense(machine))
-    right = Dense(machine).decide(rows).answers
-    expected = flow.run(stages, rows).answers != right
-    assert expected.any()
-    assert (_wrong(stages, rows, right) == expected).all()
+    careful = rough.cautious(2.0)
+    lists = [(careful,), (careful,), (rough,)]
+    plans = family_of_plans(lists, Dense(machine))
+    assert [*plans] == [float(place) for place in range(len(plans), 0, -1)]
+    cautions = [stages[0].caution for stages in plans.values()]  # type: ignore[attr-defined]
+    assert cautions == sorted(cautions, reverse=True)
+    assert len(set(cautions)) == len(cautions)  # the list that was chosen twice is there once
+    assert {2.0, 1.0} <= set(cautions)
+    settled = [np.count_nonzero(flow.run(stages, rows).settled_by == 0) for stages in plans.values()]
+    assert settled == sorted(settled)
+    assert all(not stages[-1].certified for stages in plans.values())
 
 
 def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
@@ -133,11 +139,6 @@ def test_flip_chances_are_shares_of_exchanged_errors() -> None:
     assert abs(found.mean() - every.mean()) < 0.03
 
 
-@pytest.mark.parametrize(("rows", "most"), [(3500, 0.5 / 3500), (5600, 1.5 / 5600), (100_000, 0.6e-3)])
-def test_the_rate_aimed_at_is_below_what_just_passes(rows: int, most: float) -> None:
-    assert 0 < _likely_to_pass(rows, Request(1e-3, 0.95, False, 0)) < most
-
-
 def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     X, y = make_moons(2000, noise=0.1, random_state=0)
     svc = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])  # a few support vectors
@@ -158,15 +159,33 @@ def test_approximations_come_at_several_cautions_with_their_chances_to_flip(
     moons: tuple[SVC, Any, Any], effort: str, names: list[str] | None, expected: set[str]
 ) -> None:
     svc, rows, _ = moons
-    found = approximations(dormie.read(svc), names, rows[:500], rows[500:700], effort, 0, Progress())
-    assert {stage.name for stage in found.stages} == expected
-    assert not any(stage.certified for stage in found.stages)
-    for stage in found.stages:
-        assert (stage in found.flips) == (stage.name != "nearest")
-    cautions = {stage.caution for stage in found.stages}
-    assert len(cautions) > 3
-    bold, careful = min(found.stages, key=lambda s: s.caution), max(found.stages, key=lambda s: s.caution)
-    assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
+    bolder = Approximations.of(dormie.read(svc), rows[:500], rows[500:700], effort, 0, Progress())
+    families = [*bolder.families(names)]
+    assert {family.stages[0].name for family in families} == expected
+    for family in families:
+        cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]
+        assert len(cautions) > 3
+        assert cautions == sorted(cautions)
+        assert not any(stage.certified for stage in family.stages)
+        assert (np.ndim(family.flips) == 1) == (family.stages[0].name != "nearest")
+        bold, careful = family.stages[0], family.stages[-1]
+        assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
+
+
+def test_kernels_without_bounds_can_have_a_risk_too() -> None:
+    X, y = make_moons(2500, noise=0.3, random_state=0)
+    svc = SVC(kernel="sigmoid", gamma=0.1).fit(X[:500], y[:500])
+    fast = dormie.compile(svc, X[500:2000], risk=_ALPHA)
+    assert (fast.predict(X[2000:]) != svc.predict(X[2000:])).mean() <= 2 * _ALPHA
+
+
+def test_a_fit_that_fails_leaves_an_exact_plan(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, unseen = moons
+    far = np.vstack([rows[:300], [[1e10, 1e10]]])
+    fast = dormie.compile(svc, rows, fit_rows=far, risk=_ALPHA)
+    assert (fast.predict(unseen) != svc.predict(unseen)).mean() <= 2 * _ALPHA
+    with pytest.raises(ValueError, match="leave them out"):
+        dormie.compile(svc, rows, fit_rows=far, risk=_ALPHA, methods=["reduced_set"])
 
 
 def test_risk_for_each_class_has_evidence_of_each(moons: tuple[SVC, Any, Any]) -> None:
@@ -174,6 +193,16 @@ def test_risk_for_each_class_has_evidence_of_each(moons: tuple[SVC, Any, Any]) -
     fast = dormie.compile(svc, rows, risk=0.02, per_class=True, methods=["reduced_set"])
     assert isinstance(fast.plan.guarantee, Risk)
     assert [count.label for count in fast.plan.guarantee.evidence.classes] == ["0", "1"]
+
+
+def test_too_few_rows_of_a_class_are_told_before_anything_is_fitted(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    one_sided = rows[np.argsort(svc.decision_function(rows))][:1000]
+    one_sided = np.vstack([one_sided, rows[svc.decision_function(rows) > 1][:50]])
+    with pytest.raises(
+        ValueError, match=r"for each class needs at least 149 certifying rows of each, and class '1' has"
+    ):
+        dormie.compile(svc, one_sided, risk=0.02, per_class=True, methods=["nearest"])
 
 
 def test_a_plan_that_was_measured_cannot_promise_to_be_exact(bold: dormie.Predictor) -> None:

@@ -190,7 +190,7 @@ def test_the_first_value_that_is_not_finite_is_named_whichever_thread_finds_one(
     parts = (matrix,) if form is np.asarray else (matrix.data, matrix.indices, matrix.indptr, 100)
     for _ in range(5):
         with pytest.raises(ValueError, match="row 150, column 7 is NaN"):
-            Dense(made)._native.decide(*parts, 4)
+            Dense(made)._native.decide(*parts, True, 4)
 
 
 def test_repeated_entries_of_csr_that_add_up_to_infinity_are_named() -> None:

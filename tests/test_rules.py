@@ -53,7 +53,7 @@ def _naive_answer(rule: Rule, outputs: Any) -> int:
 def _judge(rule: Rule, outputs: Floats) -> Any:
     """The native core's answers at given outputs: a machine that is nothing but its bias, once a row."""
     machines = [by_hand(RBF(1.0), np.zeros((0, 1)), np.zeros((0, len(g))), g, rule) for g in outputs]
-    return np.array([core(machine).decide(np.zeros((1, 1)), 1)[0][0] for machine in machines])
+    return np.array([core(machine).decide(np.zeros((1, 1)), True, 1)[0][0] for machine in machines])
 
 
 @every_rule
@@ -78,7 +78,7 @@ def test_overflowed_outputs_have_the_same_answer_in_numpy_and_in_the_native_core
     machine = by_hand(RBF(1.0), np.zeros((3, 1)), [weights, weights, -weights], bias, rule)
     with np.errstate(invalid="ignore", over="ignore"):
         expected = rule.answer(core(machine).outputs(np.zeros((1, 1)), 1))
-    assert core(machine).decide(np.zeros((1, 1)), 1)[0].tolist() == expected.tolist()
+    assert core(machine).decide(np.zeros((1, 1)), True, 1)[0].tolist() == expected.tolist()
 
 
 def _points_of(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:

@@ -58,6 +58,34 @@ def test_rows_in_single_precision_are_recognised() -> None:
     assert _is_warned_of(machine, X.astype(np.float32))
 
 
+@pytest.mark.parametrize("scaler", [None, StandardScaler, MinMaxScaler])
+def test_rows_in_single_precision_are_recognised_far_from_the_origin_and_through_a_scaler(scaler: Any) -> None:
+    rows = np.random.default_rng(7).normal(size=(500, 50)) + 10
+    kind = rows[:, 0] > 10
+    for trained_on in (rows, rows.astype(np.float32)):
+        model = (SVC() if scaler is None else make_pipeline(scaler(), SVC())).fit(trained_on, kind)
+        assert _is_warned_of(dormie.read(model), rows.astype(np.float32))
+        assert not _is_warned_of(dormie.read(model), (rows[:, ::-1]).astype(np.float32))
+
+
+def test_training_rows_of_an_easy_model_are_recognised_by_its_few_support_vectors() -> None:
+    random = np.random.default_rng(8)
+    far = np.array([[-3.0, 0.0], [3.0, 0.0]])
+    rows, fresh = (far[random.integers(2, size=20_000)] + random.normal(size=(20_000, 2)) * 0.8 for _ in range(2))
+    machine = dormie.read(SVC(gamma=0.1).fit(rows, rows[:, 0] > 0))
+    assert machine.n_points < 100
+    assert _is_warned_of(machine, rows)
+    assert not _is_warned_of(machine, fresh)
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_training_rows_given_several_times_are_recognised(copies: int) -> None:
+    machine = dormie.read(SVC().fit(X, Y))
+    assert _is_warned_of(machine, np.tile(X, (copies, 1)))
+    assert _is_warned_of(machine, np.vstack([X, X[:300]]))
+    assert not _is_warned_of(machine, np.tile(NEW, (copies, 1)))
+
+
 def test_a_few_training_rows_among_many_are_let_pass() -> None:
     machine = dormie.read(SVC().fit(X, Y))
     assert not _is_warned_of(machine, np.vstack([NEW, machine.points[:5]]))
@@ -83,6 +111,19 @@ def test_rows_of_a_table_of_few_values_coincide_by_nature(columns: int, held_out
     assert not _is_warned_of(machine, fresh)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_near_a_few_prototypes_coincide_by_nature(seed: int) -> None:
+    """Without noise rare values are support vectors far more often than common ones."""
+    random = np.random.default_rng(seed)
+    columns, values = random.integers(3, 14), random.integers(2, 5)
+    prototypes = random.integers(values, size=(40, columns))[random.integers(40, size=5000)]
+    changed = random.random((5000, columns)) < 0.1
+    table = np.where(changed, random.integers(values, size=(5000, columns)), prototypes).astype(float)
+    kind = table.sum(axis=1) > table.sum(axis=1).mean()
+    machine = dormie.read(SVC(C=10).fit(table[:1000], kind[:1000]))
+    assert not _is_warned_of(machine, table[1000:])
+
+
 def test_training_rows_of_a_table_of_few_values_are_recognised() -> None:
     rows = _table(1000, 20, seed=0)
     assert _is_warned_of(_trained_on(rows), rows)
@@ -94,6 +135,7 @@ def test_models_that_carry_no_training_rows_are_let_pass() -> None:
     assert not _is_warned_of(empty, X)
     anything = Machine(Custom(lambda a, b: a @ b.T), X, np.ones(len(X)), np.zeros(1), Sign(np.array([0, 1])))
     assert not _is_warned_of(anything, X)
+    assert not _is_warned_of(anything, X.tolist())
 
 
 def test_huge_values_and_constant_features_do_no_harm() -> None:

@@ -31,10 +31,11 @@ class BoundDense {
         return nb::make_tuple(middles, radii);
     }
 
-    auto decide(const Rows &rows, int threads) const {
+    auto decide(const Rows &rows, bool certified, int threads) const {
         Answers answers(kept_->machine, rows.n);
         std::vector<ptrdiff_t> refined;
-        run(rows, threads, [&](Team &team) { refined = dense_.decide(rows, team, answers.numbers, answers.values); });
+        run(rows, threads,
+            [&](Team &team) { refined = dense_.decide(rows, certified, team, answers.numbers, answers.values); });
         return nb::make_tuple(answers.array(), evaluations(rows.n, refined));
     }
 

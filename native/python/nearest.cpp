@@ -9,15 +9,15 @@ namespace {
 
 class BoundNearest {
   public:
-    // centers and orders: none (0 rows) for an order of each row's own.
-    BoundNearest(std::shared_ptr<Kept> kept, Matrix basis, const Counts &steps, const Matrix &centers,
-                 const IndexMatrix &orders)
+    // centers and orders: none (0 rows) for an order of each row's own, which alone has foresight (one number).
+    BoundNearest(std::shared_ptr<Kept> kept, Matrix basis, const Counts &steps, const Vector &foresight,
+                 const Matrix &centers, const IndexMatrix &orders)
         : kept_(std::move(kept)), steps_(steps.data(), steps.data() + steps.shape(0)) {
         const Machine &m = kept_->machine;
         const ptrdiff_t components = ptrdiff_t(basis.shape(0)), cells = ptrdiff_t(centers.shape(0));
-        require(fits(basis, centers, orders));
+        require(foresight.shape(0) == 1 && fits(basis, centers, orders));
         if (cells == 0) {
-            by_query_ = std::make_shared<NearestByQuery>(m, basis.data(), components, steps_);
+            by_query_ = std::make_shared<NearestByQuery>(m, basis.data(), components, steps_, foresight(0));
             nearest_ = by_query_;
         } else {
             nearest_ = std::make_shared<NearestByCell>(m, basis.data(), components, steps_, centers.data(), orders.data(),
@@ -69,12 +69,12 @@ class BoundNearest {
         bool fits = !steps_.empty() && p >= 1 && p <= size_t(panel_width<float>) && n < (1u << 31) &&
                     ptrdiff_t(basis.shape(1)) == m.features && m.outputs >= 1 && m.rule.kind != RuleKind::value &&
                     centers.shape(0) == orders.shape(0) && centers.shape(1) == p;
-        int64_t before = 0;
+        int64_t before = centers.shape(0) == 0 ? -1 : 0;
         for (const int64_t step : steps_) {
             fits = fits && step > before && step <= m.points_count;
             before = step;
         }
-        fits = fits && int64_t(orders.shape(1)) == before;
+        fits = fits && before > 0 && int64_t(orders.shape(1)) == before;
         for (size_t i = 0; fits && i < orders.size(); i++)
             fits = orders.data()[i] >= 0 && orders.data()[i] < m.points_count;
         return fits;
@@ -90,7 +90,8 @@ class BoundNearest {
 
 void bind_nearest(nb::module_ &m) {
     auto nearest = nb::class_<BoundNearest>(m, "Nearest")
-                       .def(nb::init<std::shared_ptr<Kept>, Matrix, const Counts &, const Matrix &, const IndexMatrix &>());
+                       .def(nb::init<std::shared_ptr<Kept>, Matrix, const Counts &, const Vector &, const Matrix &,
+                                     const IndexMatrix &>());
     bind_rows(nearest, "decide", &BoundNearest::decide);
     bind_rows(nearest, "sums", &BoundNearest::sums);
     bind_rows(nearest, "order", &BoundNearest::order);

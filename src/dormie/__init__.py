@@ -16,7 +16,13 @@ from typing import Any
 
 from dormie import kernels, native, plan_file, rules
 from dormie.anytime import Answers, Step
-from dormie.errors import BrokenPromiseWarning, PlanFileError, TrainingRowsWarning, UnreadableModelError
+from dormie.errors import (
+    BrokenPromiseWarning,
+    MissingClassWarning,
+    PlanFileError,
+    TrainingRowsWarning,
+    UnreadableModelError,
+)
 from dormie.machine import Affine, Machine
 from dormie.planner import compile
 from dormie.predictor import Predictor, Trace
@@ -29,6 +35,7 @@ __all__ = [
     "Answers",
     "BrokenPromiseWarning",
     "Machine",
+    "MissingClassWarning",
     "PlanFileError",
     "Predictor",
     "Reduction",

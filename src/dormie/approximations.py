@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dormie.blas import one_thread
+from dormie.contest import Family
 from dormie.flips import flip_chances
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
@@ -19,67 +21,108 @@ from dormie.progress import Progress
 from dormie.reduction import fit
 from dormie.rows import mapped
 from dormie.rules import OneVsOneVote, Sign
-from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet, Stage
+from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet
 from dormie.stages.base import CautiousStage
 
-_SIZES = {"quick": (32, 128), "normal": (32, 128, 512), "thorough": (8, 16, 32, 64, 128, 256, 512, 1024)}
-_USUAL = frozenset({"linear_filter", "reduced_set"})  # nearest takes longer to fit, and rarely wins in seconds
+# Sizes of reduced sets, and those tried as well where vectors are short.
+_SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "quick": ((32, 128), ()),
+    "normal": ((32, 128, 512), (16, 64, 256)),
+    "thorough": ((8, 16, 32, 64, 128, 256, 512, 1024), ()),
+}
+_CHEAP = 8192  # vectors x features
+_USUAL = frozenset({"linear_filter", "reduced_set"})
+# nearest takes longer to fit, and rarely wins in seconds
+_METHODS = {"quick": _USUAL, "normal": _USUAL, "thorough": _USUAL | {"nearest"}}
+_MOST_TO_FILTER = 20_000  # rows that a linear filter is fitted on
 _LEAST_SHRINKING = 3  # times fewer vectors than points
-_CAUTIONS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+_CAUTIONS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Checked rows and the machine's outputs for them."""
+
+    rows: Any
+    outputs: Floats
+
+    @classmethod
+    def of(cls, machine: Machine, rows: Any) -> Seen:
+        return cls(rows, Dense(machine).outputs(rows))
+
+    def some(self, most: int, seed: int) -> Seen:
+        count = self.rows.shape[0]
+        few = np.sort(np.random.default_rng(seed).permutation(count)[:most])
+        return self if count <= most else Seen(self.rows[few], self.outputs[few])
 
 
 @dataclass(frozen=True)
 class Approximations:
-    """Stages, each at every caution, and for every row that they were measured on the chance that it flips."""
+    """Stages of a machine that are fitted on some rows and measured on others."""
 
-    stages: list[CautiousStage]
-    flips: dict[Stage, Floats]
+    machine: Machine
+    fitting: Seen
+    measuring: Seen
+    effort: str
+    seed: int
+    progress: Progress
 
+    @classmethod
+    def of(
+        cls, machine: Machine, fitting: Any, measuring: Any, effort: str, seed: int, progress: Progress
+    ) -> Approximations:
+        progress.say(f"evaluating {fitting.shape[0]:,} rows to fit on")
+        return cls(machine, Seen.of(machine, fitting), Seen.of(machine, measuring), effort, seed, progress)
 
-def approximations(
-    machine: Machine, names: list[str] | None, fitting: Any, measuring: Any, effort: str, seed: int, progress: Progress
-) -> Approximations:
-    """Stages of the named methods (None: of all), fitted on some rows and measured on others."""
-    found = Approximations([], {})
-    outputs = Dense(machine).outputs(measuring)
-    for stage in _fitted(machine, names, fitting, measuring, effort, seed, progress):
-        estimate = stage.estimate(measuring)
-        chances = None if estimate is None else flip_chances(machine.rule, estimate, outputs, seed)
-        for caution in _CAUTIONS:
-            found.stages.append(stage.cautious(caution))
-            if chances is not None:
-                found.flips[found.stages[-1]] = chances
-    return found
+    def families(self, names: list[str] | None) -> Iterator[Family]:
+        """Stages of the named methods (None: of all that usually pay), each at every caution."""
+        for stage in self._possible(names):
+            estimate = stage.estimate(self.measuring.rows)
+            flips = 0.0 if estimate is None else self._flips(estimate)
+            yield Family([stage.cautious(caution) for caution in _CAUTIONS], flips)
 
+    def _flips(self, estimate: Floats) -> Floats:
+        return flip_chances(self.machine.rule, estimate, self.measuring.outputs, self.seed)
 
-def _fitted(
-    machine: Machine, names: list[str] | None, fitting: Any, measuring: Any, effort: str, seed: int, progress: Progress
-) -> Iterator[CautiousStage]:
-    usual = _USUAL | {Nearest.name} if effort == "thorough" else _USUAL
-    wanted = usual if names is None else set(names)
-    if names is None and isinstance(machine.kernel, Custom):
-        return
-    if LinearFilter.name in wanted:
-        progress.say("fitting a linear filter")
-        yield LinearFilter.fit(machine, fitting)
-    if Nearest.name in wanted and isinstance(machine.rule, Sign | OneVsOneVote):
-        for form in ("query", "cells"):
-            progress.say(f"fitting thresholds of the nearest support vectors ({form})")
-            yield Nearest.fit(machine, fitting, form=form)
-    if ReducedSet.name in wanted and machine.kernel.positive_semidefinite:
-        for n in _SIZES[effort]:
-            if n * _LEAST_SHRINKING <= machine.n_points:
-                yield from _reduced_sets(machine, n, fitting, measuring, seed)
+    def _possible(self, names: list[str] | None) -> Iterator[CautiousStage]:
+        """The stages up to the first that cannot be fitted; where methods are named, that is an error."""
+        try:
+            with one_thread():
+                yield from self._fitted(names)
+        except ValueError:
+            if names is not None:
+                raise
 
+    def _fitted(self, names: list[str] | None) -> Iterator[CautiousStage]:
+        machine, few = self.machine, self.fitting.some(_MOST_TO_FILTER, self.seed)
+        if names is None and isinstance(machine.kernel, Custom):
+            return
+        wanted = _METHODS[self.effort] if names is None else set(names)
+        if LinearFilter.name in wanted:
+            self.progress.say("fitting a linear filter")
+            yield LinearFilter.fit(machine, few.rows, few.outputs)
+        if Nearest.name in wanted and isinstance(machine.rule, Sign | OneVsOneVote):
+            for form in ("query", "cells"):
+                self.progress.say(f"fitting thresholds of the nearest support vectors ({form})")
+                yield Nearest.fit(machine, self.fitting.rows, form=form)
+        if ReducedSet.name in wanted and machine.kernel.positive_semidefinite:
+            for n in self._sizes():
+                yield from self._reduced_sets(n)
 
-def _reduced_sets(machine: Machine, n: int, fitting: Any, measuring: Any, seed: int) -> Iterator[ReducedSet]:
-    """One fit with two kinds of half-widths: each output's own usual error, and the same for all."""
-    reduced = fit(machine, n, fitting, seed=seed)
-    off = Dense(reduced.machine()).outputs(measuring) - Dense(machine).outputs(measuring)
-    own: Floats = np.sqrt(np.mean((off / _lengths(machine, measuring)) ** 2, axis=0, keepdims=True))
-    same = np.full_like(own, np.sqrt(np.mean(own**2)))
-    for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
-        yield ReducedSet.calibrated(machine, reduced.points, reduced.weights, half_widths)
+    def _sizes(self) -> list[int]:
+        usual, cheap = _SIZES[self.effort]
+        sizes = {*usual, *(n for n in cheap if n * self.machine.n_features <= _CHEAP)}
+        return sorted(n for n in sizes if n * _LEAST_SHRINKING <= self.machine.n_points)
+
+    def _reduced_sets(self, n: int) -> Iterator[ReducedSet]:
+        """One fit with two kinds of half-widths: each output's own usual error, and the same for all."""
+        machine, rows = self.machine, self.measuring.rows
+        reduced = fit(machine, n, self.fitting.rows, seed=self.seed, outputs=self.fitting.outputs)
+        off = Dense(reduced.machine()).outputs(rows) - self.measuring.outputs
+        own: Floats = np.sqrt(np.mean((off / _lengths(machine, rows)) ** 2, axis=0, keepdims=True))
+        same = np.full_like(own, np.sqrt(np.mean(own**2)))
+        for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
+            yield ReducedSet.calibrated(machine, reduced.points, reduced.weights, half_widths)
 
 
 def _lengths(machine: Machine, rows: Any) -> Floats:

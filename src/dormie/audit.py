@@ -34,10 +34,14 @@ from scipy.special import betaincc, betaln
 from dormie.errors import BrokenPromiseWarning
 from dormie.flow import Flow
 from dormie.plan import Guarantee, Risk, require_share
-from dormie.stages.base import Stage
+from dormie.stages import Dense, Stage
 
 _PRIOR = 0.5
 _HALVINGS = 60
+_GAPS = 1024  # drawn at once
+_LONGEST_GAP = 2**50  # nobody sees so many rows, and sums of gaps must not overflow
+
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,13 @@ class Audit:
     ) -> None:
         _require_rate(rate)
         require_share(confidence, "confidence")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of the status, got {callback!r}")
         self.rate, self.confidence = float(rate), float(confidence)
         self._alpha = guarantee.alpha if isinstance(guarantee, Risk) else None
         self._callback = callback
         self._random = np.random.default_rng(seed)
-        self._next = self._gap()  # rows to let pass before the next that is audited
+        self._upcoming = self._places_after(-1)  # which rows are audited, of all to come; never empty
         self._rows = self._audited = self._disagreements = 0
         self._broken = False
         self._lock = threading.Lock()  # for the counters and the draw, never held while rows are evaluated
@@ -98,27 +104,29 @@ class Audit:
         low, high = (0.0, 0.0) if certified else rate_interval(audited, disagreements, self.confidence)
         return Status(rows, audited, disagreements, low, high, self._alpha, broken)
 
-    def watch(self, stages: Sequence[Stage], rows: Any, found: Flow) -> None:
-        """Take note of what came out of the stages for these rows."""
+    def watch(self, stages: Sequence[Stage], full: Dense, rows: Any, found: Flow) -> None:
+        """Take note of what came out of the stages for these rows; `full` is the stage that is always right."""
         drawn = self._draw(len(found.answers))
-        if drawn:
-            self._record(len(drawn), _disagreements(stages, rows, found, np.array(drawn)))
+        if len(drawn):
+            self._record(len(drawn), _disagreements(stages, full, rows, found, drawn))
 
-    def _draw(self, count: int) -> list[int]:
+    def _draw(self, count: int) -> Places:
         """Which of the next rows are audited: each with the chance `rate`, whatever batches they come in."""
         with self._lock:
-            self._rows += count
-            drawn: list[int] = []
-            if self._alpha is None:
-                return drawn
-            while self._next < count:
-                drawn.append(self._next)
-                self._next += 1 + self._gap()
-            self._next -= count
-            return drawn
+            before, self._rows = self._rows, self._rows + count
+            if self._alpha is None or self._upcoming[0] >= self._rows:
+                return self._upcoming[:0]
+            blocks = [self._upcoming]
+            while blocks[-1][-1] < self._rows:
+                blocks.append(self._places_after(blocks[-1][-1]))
+            places = np.concatenate(blocks)
+            here = np.searchsorted(places, self._rows)
+            self._upcoming = places[here:]
+            return places[:here] - before
 
-    def _gap(self) -> int:
-        return int(self._random.geometric(self.rate)) - 1
+    def _places_after(self, place: int) -> Places:
+        gaps = np.minimum(self._random.geometric(self.rate, _GAPS), _LONGEST_GAP)
+        return place + np.cumsum(gaps, dtype=np.int64)
 
     def _record(self, audited: int, disagreements: int) -> None:
         with self._lock:
@@ -131,20 +139,24 @@ class Audit:
 
     def _is_broken(self) -> bool:
         assert self._alpha is not None  # or nothing would have been drawn
+        if self._disagreements <= self._alpha * self._audited:
+            return False  # the evidence is at most 1, and may be too small for a float
         agreements = self._audited - self._disagreements
         return bool(log_evidence(self._disagreements, agreements, self._alpha) >= _enough(self.confidence))
 
     def _tell(self) -> None:
-        """The callback first: a warning may be turned into an error."""
+        """The callback first: a warning may be turned into an error. The warning in any case: so may the callback."""
         status = self.status
-        if self._callback is not None:
-            self._callback(status)
-        warnings.warn(
-            f"{status}. The rows are no longer like those the plan was certified on: compile it again with rows of "
-            "today, or use an exact plan (dormie.compile without risk)",
-            BrokenPromiseWarning,
-            stacklevel=6,  # past _record, watch, _answers and predict: where predict was called
-        )
+        try:
+            if self._callback is not None:
+                self._callback(status)
+        finally:
+            warnings.warn(
+                f"{status}. The rows are no longer like those the plan was certified on: compile it again with rows of "
+                "today, or use an exact plan (dormie.compile without risk)",
+                BrokenPromiseWarning,
+                stacklevel=6,  # past _record, watch, _answers and predict: where predict was called
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -163,13 +175,13 @@ def _require_rate(rate: Any) -> None:
         raise ValueError(f"rate must be above 0 and at most 1, the share of the rows to audit; got {rate}")
 
 
-def _disagreements(stages: Sequence[Stage], rows: Any, found: Flow, drawn: npt.NDArray[np.intp]) -> int:
-    """On how many of the drawn rows the full machine disagrees; those that the dense stage has settled it agrees on."""
-    settled_by = np.broadcast_to(found.settled_by, len(found.answers))[drawn]
-    early = drawn[settled_by < len(stages) - 1]
-    if not len(early):
+def _disagreements(stages: Sequence[Stage], full: Dense, rows: Any, found: Flow, drawn: Places) -> int:
+    """On how many of the drawn rows the full machine disagrees; it agrees on those that a certified stage settled."""
+    certified = np.array([stage.certified for stage in stages])
+    bold = drawn[~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]]
+    if not len(bold):
         return 0
-    return int(np.count_nonzero(stages[-1].decide(rows[early]).answers != found.answers[early]))
+    return int(np.count_nonzero(full.decide(rows[bold]).answers != found.answers[bold]))
 
 
 def rate_interval(audited: int, disagreements: int, confidence: float) -> tuple[float, float]:

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import datetime
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy.typing as npt
 
 from dormie.plan import Count, Evidence, Risk, require_share, versions
 
-_CERTIFYING = 0.7  # share of the rows
+_MOST_NEEDED = 10**15
 
 Booleans = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
@@ -41,8 +43,7 @@ def rows_needed(alpha: float, confidence: float) -> int:
     """The fewest rows that certify a risk, if the plan agrees with the full machine on all of them."""
     require_share(alpha, "risk")
     require_share(confidence, "confidence")
-    about = math.ceil(math.log(1 - confidence) / math.log1p(-alpha))  # rounding may make it one more or less
-    return next(n for n in (about - 1, about, about + 1) if p_value(n, 0, alpha) <= 1 - confidence)
+    return bisect_left(range(_MOST_NEEDED), True, key=lambda n: p_value(n, 0, alpha) <= 1 - confidence)
 
 
 class Split(NamedTuple):
@@ -52,12 +53,30 @@ class Split(NamedTuple):
     certifying: Positions
 
 
-def split(count: int, alpha: float, confidence: float, seed: int) -> Split:
-    """Rows at random into two parts. The certifying part comes first: given just what it needs, it takes them all."""
+def split(count: int, alpha: float, confidence: float, seed: int, *, least: int = 0, per_class: bool = False) -> Split:
+    """Rows at random into two parts, of which the first has at least so many rows where the second can spare them.
+
+    The second has as many as make a difference: it may show one more disagreement only with many more rows. (Of a risk
+    for each class nobody knows how many those are.)
+    """
     _require_enough(count, alpha, confidence)
-    certifying = max(rows_needed(alpha, confidence), math.ceil(_CERTIFYING * count))
+    needed = rows_needed(alpha, confidence)
+    certifying = max(needed, count - least)
+    if not per_class:
+        allowed = partial(_allowed, alpha=alpha, confidence=confidence)
+        certifying = needed + bisect_left(range(needed, certifying), allowed(certifying), key=allowed)
     order = np.random.default_rng(seed).permutation(count)
     return Split(np.sort(order[certifying:]), np.sort(order[:certifying]))
+
+
+def _allowed(rows: int, alpha: float, confidence: float) -> int:
+    """The most disagreements that so many rows may show."""
+    return bisect_right(range(rows + 1), 1 - confidence, key=lambda seen: p_value(rows, seen, alpha)) - 1
+
+
+def require_enough_of_each(labels: npt.NDArray[Any], alpha: float, confidence: float) -> None:
+    """Raise ValueError unless a risk can be certified for each class that occurs: better before than after fitting."""
+    _require_enough_of_each(_counts(np.zeros(len(labels), dtype=np.bool_), labels), alpha, confidence)
 
 
 def certify(

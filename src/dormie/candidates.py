@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dormie.kernels import Custom
 from dormie.landmarks import Expansion, RadiusGreedy
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
@@ -42,6 +43,8 @@ def candidates(
     machine: Machine, names: Sequence[str] | None, sample: Any, effort: str, progress: Progress
 ) -> Iterator[Stage]:
     """Fitted stages: all, or those of the named methods. A named method that cannot be had is an error."""
+    if names is None and (isinstance(machine.kernel, Custom) or not machine.kernel.positive_semidefinite):
+        return  # no bound is known to hold
     wanted = {FastStopping.name, Geometry.name, ReducedSet.name} if names is None else set(names)
     if FastStopping.name in wanted:
         yield FastStopping(machine)

@@ -1,79 +1,70 @@
-"""Which list of stages is the cheapest: every stage is run alone on the same rows, lists are weighed up from that, and
-the most promising are run for real.
+"""Which list of stages is the cheapest: every stage is run alone on the same rows, lists are weighed up from that
+(`lists.py`), and the most promising are run for real.
 
-What a stage costs a row is its share of the time, by kernel evaluations. A list costs every row what the stages up to
-the one that settles it do; that is known for all lists once each stage has run alone.
+What a stage costs a row is its share of the time, by kernel evaluations.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie import flow
+from dormie.lists import EVERY_STAGE, Run, weigh
 from dormie.machine import Floats
 from dormie.plan import Trial
 from dormie.stages import Dense, Stage
+from dormie.stages.base import Decisions
 
 _ROUNDS = 3
 _FINAL_ROUNDS = 7
 _FINALISTS = 5
-_MOST_STAGES = 3  # before the dense one
-_CLEAR_WIN = 0.9  # of the dense stage's time
-_EVERY_STAGE = 1.05  # a longer list must be this much faster, a stage
-
-Booleans = npt.NDArray[np.bool_]
+CLEAR_WIN = 0.9  # of the time of what promises more
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
-    """A stage alone on the sample."""
+class Family:
+    """A stage, or one at several cautions, and the chance of every sample row that its answer is wrong."""
 
-    stage: Stage
-    settled: Booleans
-    wrong: Floats  # the chance that it settles the row, but not as the dense stage has it
-    costs: Floats  # seconds of each row
-
-
-_List = tuple[_Run, ...]  # before the dense stage
+    stages: Sequence[Stage]
+    flips: Floats | float = 0.0  # see `dormie.flips`
 
 
 class Contest:
-    """Sample rows, the stage that every list ends in, and lists of stages before it."""
+    """Sample rows, the stage that every list ends in, and stages before it."""
 
-    def __init__(
-        self, dense: Dense, stages: Sequence[Stage], sample: Any, flips: Mapping[Stage, Floats] | None = None
-    ) -> None:
-        """flips: of stages without a certificate, the chance that a row's answer is wrong (see `dormie.flips`)."""
+    def __init__(self, dense: Dense, families: Iterable[Family], sample: Any) -> None:
         self._dense = dense
         self._sample = sample
-        *self._runs, self._dense_run = self._measure([*stages, dense], flips or {})
+        *self._runs, self._dense_run = self._measure([*families, Family([dense])])
 
-    def winner(
-        self, dense_alone: bool = True, allowed: float | None = None
-    ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
-        """The cheapest list, and what was measured; with `dense_alone` others must win clearly over the dense stage.
-
-        allowed: the share of the rows that stages without a certificate may get wrong; None: there are to be no such.
-        """
-        lists = [*_lists(self._runs, len(self._dense_run.costs) * allowed if allowed is not None else None)]
-        expected = {entry: _seconds(entry, self._dense_run) for entry in lists}
-        finalists = sorted(expected, key=lambda entry: _handicapped(entry, expected))[:_FINALISTS]
+    def winner(self, dense_alone: bool = True) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
+        """The cheapest list of certified stages, and what was measured; with `dense_alone` it must win clearly."""
+        runs = [run for run in self._runs if run.stage.certified]
+        lists = weigh(runs, self._dense_run)
+        cheapest = np.argsort(lists.handicapped(), kind="stable")[: _FINALISTS + 1]
+        finalists = [stages for line in cheapest if (stages := lists.stages(line, runs))][:_FINALISTS]
         if dense_alone or not finalists:
             finalists.insert(0, ())
-        measured = self._race(finalists)
-        best = min(finalists, key=lambda entry: _handicapped(entry, measured))
-        if dense_alone and measured[best] > _CLEAR_WIN * measured[()]:
+        trials = self.timed(*((*entry, self._dense) for entry in finalists))
+        times = {entry: trial.microseconds for entry, trial in zip(finalists, trials, strict=True)}
+        best = min(finalists, key=lambda entry: times[entry] * EVERY_STAGE ** len(entry))
+        if dense_alone and times[best] > CLEAR_WIN * times[()]:
             best = ()
-        alone = {entry: seconds for entry, seconds in expected.items() if len(entry) == 1}
-        return self._stages(best), self._trials(alone | measured)
+        return (*best, self._dense), _each_once([*trials, *map(self._alone, runs)])
+
+    def bolder_and_bolder(self, shares: Iterable[float]) -> list[tuple[Stage, ...]]:
+        """For each share of the rows that may be wrong the stages before the dense one that are likely the cheapest."""
+        lists = weigh(self._runs, self._dense_run)
+        handicapped = lists.handicapped()
+        allowed = (lists.wrong <= share * self._sample.shape[0] for share in shares)
+        return [lists.stages(int(np.argmin(np.where(few, handicapped, np.inf))), self._runs) for few in allowed]
 
     def timed(self, *lists: tuple[Stage, ...]) -> list[Trial]:
         """What whole lists take, dense stage included, run in turns."""
@@ -81,77 +72,43 @@ class Contest:
         seconds = best_of([partial(flow.run, stages, self._sample) for stages in lists], _FINAL_ROUNDS)
         early = [float(np.mean(run.settled_by < len(stages) - 1)) for run, stages in zip(found, lists, strict=True)]
         each = zip(lists, early, seconds, strict=True)
-        return [Trial(flow.describe(stages), share, 1e6 * s / self._sample.shape[0]) for stages, share, s in each]
+        return [Trial(flow.describe(stages), share, self._microseconds(s)) for stages, share, s in each]
 
-    def _stages(self, entry: _List) -> tuple[Stage, ...]:
-        return (*(run.stage for run in entry), self._dense)
+    def _alone(self, run: Run) -> Trial:
+        """What a stage is expected to take, alone before the dense one."""
+        seconds = run.costs.sum() + self._dense_run.costs @ ~run.settled
+        words = flow.describe((run.stage, self._dense))
+        return Trial(words, float(run.settled.mean()), self._microseconds(seconds))
 
-    def _trials(self, seconds: dict[_List, float]) -> tuple[Trial, ...]:
-        """One for each description, the fastest first."""
-        count = self._sample.shape[0]
-        trials: dict[str, Trial] = {}
-        for entry in sorted(seconds, key=seconds.__getitem__):
-            words = flow.describe(self._stages(entry))
-            settled = 1 - float(np.mean(_open(entry, count)))
-            trials.setdefault(words, Trial(words, settled, 1e6 * seconds[entry] / count))
-        return tuple(trials.values())
+    def _microseconds(self, seconds: float) -> float:
+        return float(1e6 * seconds / self._sample.shape[0])
 
-    def _measure(self, stages: Sequence[Stage], flips: Mapping[Stage, Floats]) -> list[_Run]:
-        """Every stage alone, timed in turns."""
-        found = [stage.decide(self._sample) for stage in stages]
-        right = found[-1].answers
-        seconds = best_of([partial(stage.decide, self._sample) for stage in stages], _ROUNDS)
-        count = self._sample.shape[0]
-        runs = []
-        for stage, decisions, total in zip(stages, found, seconds, strict=True):
-            share = np.broadcast_to(np.asarray(decisions.evaluations, dtype=np.float64), count)
-            settled = np.ones(count, dtype=bool) if decisions.settled is None else decisions.settled
-            wrong: Floats = settled * flips.get(stage, np.zeros(count))
-            if not stage.certified:
-                wrong = np.maximum(wrong, settled & (decisions.answers != right))
-            runs.append(_Run(stage, settled, wrong, total * share / max(share.sum(), 1.0)))
-        return runs
+    def _measure(self, families: Sequence[Family]) -> Iterator[Run]:
+        """Every stage alone; of a family the first is timed, in turns with others: an evaluation costs all the same."""
+        seconds = best_of([partial(family.stages[0].decide, self._sample) for family in families], _ROUNDS)
+        right = self._dense.decide(self._sample).answers
+        for number, (family, total) in enumerate(zip(families, seconds, strict=True)):
+            found = [stage.decide(self._sample) for stage in family.stages]
+            each = total / max(self._evaluations(found[0]).sum(), 1.0)
+            for stage, decisions in zip(family.stages, found, strict=True):
+                settled = self._each(True if decisions.settled is None else decisions.settled)
+                wrong = settled * np.maximum(family.flips, decisions.answers != right) if not stage.certified else 0.0
+                yield Run(stage, number, settled, self._each(wrong), each * self._evaluations(decisions))
 
-    def _race(self, finalists: Sequence[_List]) -> dict[_List, float]:
-        tasks = [partial(flow.run, self._stages(entry), self._sample) for entry in finalists]
-        return dict(zip(finalists, best_of(tasks, _FINAL_ROUNDS), strict=True))
+    def _evaluations(self, decisions: Decisions) -> Floats:
+        return self._each(np.asarray(decisions.evaluations, dtype=np.float64))
+
+    def _each(self, values: Any) -> npt.NDArray[Any]:
+        """One for each row of the sample."""
+        return np.broadcast_to(values, self._sample.shape[0])
 
 
-def _handicapped(entry: _List, seconds: dict[_List, float]) -> float:
-    return seconds[entry] * _EVERY_STAGE ** len(entry)
-
-
-def _lists(runs: Sequence[_Run], most_wrong: float | None) -> Iterator[_List]:
-    """Up to so many stages, cheap ones first, that get no more rows wrong than that; None: all of them certified."""
-    allowed = [run for run in runs if run.stage.certified or most_wrong is not None]
-    by_cost = sorted(allowed, key=lambda run: float(run.costs.sum()))
-    for count in range(1, _MOST_STAGES + 1):
-        for entry in combinations(by_cost, count):
-            if most_wrong is None or _wrong(entry) <= most_wrong:
-                yield entry
-
-
-def _arrivals(entry: _List) -> Iterator[tuple[_Run, Booleans]]:
-    """Every stage of the list, and the rows that get as far."""
-    waiting = np.ones(len(entry[0].costs), dtype=bool)
-    for run in entry:
-        yield run, waiting
-        waiting = waiting & ~run.settled
-
-
-def _wrong(entry: _List) -> float:
-    """How many rows the list is likely to get wrong: each is settled by the first stage that can."""
-    return sum(float(run.wrong @ waiting) for run, waiting in _arrivals(entry))
-
-
-def _seconds(entry: _List, dense: _Run) -> float:
-    """What the list is expected to take."""
-    return sum(float(run.costs @ waiting) for run, waiting in _arrivals((*entry, dense)))
-
-
-def _open(entry: _List, count: int) -> Booleans:
-    """Which rows no stage of the list settles."""
-    return ~np.any([run.settled for run in entry], axis=0) if entry else np.ones(count, dtype=bool)
+def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:
+    """The first of each description, the fastest in front."""
+    first: dict[str, Trial] = {}
+    for trial in trials:
+        first.setdefault(trial.stages, trial)
+    return tuple(sorted(first.values(), key=lambda trial: trial.microseconds))
 
 
 def best_of(tasks: Sequence[Callable[[], Any]], rounds: int) -> list[float]:

@@ -13,5 +13,9 @@ class TrainingRowsWarning(UserWarning):
     """Rows to calibrate on that look like those the model was trained on."""
 
 
+class MissingClassWarning(UserWarning):
+    """A risk for each class that holds for some classes only: the rows to certify on had none of the others."""
+
+
 class BrokenPromiseWarning(UserWarning):
     """An audit has found more disagreement with the full machine than the plan promises."""

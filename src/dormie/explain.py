@@ -17,6 +17,7 @@ _REWRITES = {
 
 _STAGES = {
     "dense": "the full sum, in float32 with a bound on its rounding, then in float64 where that leaves a doubt",
+    "dense(float32)": "the full sum, in float32",
     "fast_stopping": "the largest terms first, until what is left cannot change the answer (Muller 2004)",
     "geometry": "a few landmark vectors, until what they leave open cannot change the answer (DeCoste 2002)",
     "linear_filter": "a linear machine, where its output is far enough to one side (DeCoste & Mazzoni 2003)",
@@ -27,13 +28,16 @@ _STAGES = {
 
 def explain(plan: Plan) -> str:
     """Several lines for a person to read."""
-    lines = [f"Compiled from {plan.source.description} ({plan.source.points:,} support vectors)."]
+    source = plan.source
+    took = "" if source.seconds is None else f" in {source.seconds:.3g} s"
+    lines = [f"Compiled from {source.description} ({source.points:,} support vectors){took}."]
     lines += [f"  simplified exactly: {_REWRITES.get(name, name)}" for name in plan.rewrites]
     lines.append(f"Machine: {plan.machine}")
     lines.append(f"A row goes through: {flow.describe(plan.stages)}")
-    lines += [f"  {stage}: {_STAGES.get(stage.name, stage.name)}" for stage in plan.stages]
+    lines += [f"  {stage}: {_STAGES.get(str(stage), _STAGES.get(stage.name, stage.name))}" for stage in plan.stages]
     lines += _choice(plan)
     lines.append(f"Promise: {plan.guarantee}.")
+    lines += [f"  {plan.note}"] if plan.note else []
     if isinstance(plan.guarantee, Risk):
         lines += _grounds(plan.guarantee.evidence)
     return "\n".join(lines)
@@ -59,8 +63,9 @@ def _grounds(evidence: Evidence) -> list[str]:
         f"  evidence: disagreement on {evidence.disagreements:,} of {evidence.rows:,} rows that nothing was fitted on "
         f"or chosen by, p-value {evidence.p_value:.2g}",
         *(f"    class {count.label}: on {count.disagreements:,} of {count.rows:,}" for count in evidence.classes),
-        f"  caution {evidence.caution:g}, the boldest to pass of {evidence.tested:,} tested; {evidence.date}, "
-        f"seed {evidence.seed}, {versions}",
+        f"  {evidence.tested:,} plans tested, from cautious to bold, in an order fixed before; this is the boldest to "
+        f"pass, number {evidence.caution:g} counted from the bold end",
+        f"  {evidence.date}, seed {evidence.seed}, {versions}",
         "  it holds for rows exchangeable with those: of the same source, drawn the same way"
         + (", of the classes listed" if evidence.classes else ""),
         "  Predictor.audited() watches whether rows in service still keep to it",

@@ -49,7 +49,7 @@ VECTORS = ("points", "sizes", "weights", "rho")
 LINEAR = ("vectors", "bias")
 
 # Those of the nearest stage that it keeps, in the order of BoundNearest (native/python/nearest.cpp).
-NEIGHBOURS = ("basis", "steps", "centers", "orders")
+NEIGHBOURS = ("basis", "steps", "foresight", "centers", "orders")
 
 
 def dense(machine: Machine) -> Any:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import datetime
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 from dormie.machine import Machine
 from dormie.stages.base import Stage
+from dormie.stages.dense import Dense
+
+_ROUNDING = 1e-9  # a p-value may come out otherwise elsewhere by so much
+_MOST_SHOWN = 4  # classes in a sentence
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,10 @@ class Evidence:
     rows: int
     disagreements: int
     p_value: float  # of what was seen, were the risk higher than promised; of several classes the largest
-    caution: float  # of the plan that was certified
-    tested: int  # plans, from the most cautious on to the first that failed
+    caution: (
+        float  # of the plan that was certified; of a plan by `compile` its place in the sequence, the boldest's is 1
+    )
+    tested: int  # plans, in a sequence fixed before, from the most cautious on to the first that failed
     date: str  # the day, in UTC
     seed: int  # of the split into rows that choose and rows that certify
     versions: dict[str, str] = field(default_factory=dict)
@@ -73,8 +80,9 @@ class Evidence:
 class Risk:
     """At most a share alpha of the rows gets another answer than the full machine's, as far as the evidence goes.
 
-    The confidence is over the draw of the rows in evidence: of all promises made so, at most a share 1 - confidence is
-    wrong. It holds for rows exchangeable with those. With classes in evidence it holds for the rows of each of them.
+    The confidence is over the draw of the rows in evidence: of all calibrations, at most a share 1 - confidence ends in
+    a promise that is wrong. It holds for rows exchangeable with those. With classes in evidence it holds for the rows
+    of each of them, and for no others.
     """
 
     alpha: float
@@ -84,21 +92,43 @@ class Risk:
     def __post_init__(self) -> None:
         require_share(self.alpha, "alpha")
         require_share(self.confidence, "confidence")
-        if self.evidence.p_value > 1 - self.confidence:
-            raise ValueError(
-                f"a p-value of {self.evidence.p_value:g} does not carry a confidence of {self.confidence:g}"
-            )
+        p_value = max(self.evidence.p_value, self._p_value())
+        if not p_value <= (1 - self.confidence) * (1 + _ROUNDING):
+            raise ValueError(f"a p-value of {p_value:g} does not carry a confidence of {self.confidence:g}")
+
+    def _p_value(self) -> float:
+        """By the rows in evidence, whatever is stated."""
+        from dormie.calibration import p_value  # here: it makes promises of this class
+
+        counts = self.evidence.classes or (self.evidence,)
+        return max(p_value(count.rows, count.disagreements, self.alpha) for count in counts)
 
     @property
     def per_class(self) -> bool:
         return bool(self.evidence.classes)
 
     def __str__(self) -> str:
-        whose = "the rows of each class" if self.per_class else "the rows"
+        whose = (
+            f"the rows of each class ({few([count.label for count in self.evidence.classes])})"
+            if self.per_class
+            else "the rows"
+        )
         return (
             f"risk: at most {100 * self.alpha:g} % of {whose} get another answer than the full sum's, "
-            f"with {100 * self.confidence:g} % confidence"
+            f"with {percent(self.confidence)} confidence"
         )
+
+
+def few(labels: Sequence[str]) -> str:
+    """All of them, or the first few and how many more there are."""
+    shown = labels if len(labels) <= _MOST_SHOWN else labels[: _MOST_SHOWN - 1]
+    more = f" and {len(labels) - len(shown)} more" if len(shown) < len(labels) else ""
+    return ", ".join(shown) + more
+
+
+def percent(share: float) -> str:
+    """In percent, with all the nines that a share close to 1 has."""
+    return f"{100 * share:.13f}".rstrip("0").rstrip(".") + " %"
 
 
 Guarantee = Exact | Tolerance | Risk
@@ -119,6 +149,7 @@ class Source:
     description: str
     points: int
     versions: dict[str, str] = field(default_factory=dict)
+    seconds: float | None = None  # that compiling took
 
 
 @dataclass(frozen=True)
@@ -134,7 +165,8 @@ class Trial:
 class Plan:
     """The machine, the stages its rows go through (the last one settles every row), and the promise.
 
-    `rewrites` names the exact simplifications that were applied, in order; `trials` is what the planner chose from.
+    `rewrites` names the exact simplifications that were applied, in order; `trials` is what the planner chose from;
+    `note` says why it promises other than what was asked for, where it does.
     """
 
     machine: Machine
@@ -143,11 +175,21 @@ class Plan:
     source: Source
     rewrites: tuple[str, ...] = ()
     trials: tuple[Trial, ...] = ()
+    note: str = ""
 
     def __post_init__(self) -> None:
+        if not self.stages or not isinstance(self.stages[-1], Dense):
+            raise ValueError("a plan must end in the dense stage, which settles every row")
         bold = [stage for stage in self.stages if not stage.certified]
         if bold and not isinstance(self.guarantee, Risk):
             raise ValueError(f"a plan with {bold[0]}, which was measured and not proved, can only promise a risk")
+
+    @property
+    def dense(self) -> Dense:
+        """The last stage."""
+        last = self.stages[-1]
+        assert isinstance(last, Dense)
+        return last
 
 
 def versions() -> dict[str, str]:

@@ -7,32 +7,37 @@ stage alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
-from dormie.calibration import rows_needed
+from dormie.arguments import (
+    CONFIDENCE,
+    checked_rows,
+    method_names,
+    promise,
+    require_no_need_of_risk,
+    risk_request,
+    whole_seed,
+)
 from dormie.candidates import EFFORTS, candidates
-from dormie.contest import Contest, best_of
-from dormie.errors import UnreadableModelError
+from dormie.contest import Contest, Family, best_of
+from dormie.errors import MissingClassWarning, UnreadableModelError
 from dormie.kernels import Custom
 from dormie.machine import Machine
-from dormie.plan import Exact, Guarantee, Plan, Source, Tolerance, Trial, versions
+from dormie.plan import Guarantee, Plan, Risk, Source, Trial, few, versions
 from dormie.predictor import Predictor
 from dormie.progress import Progress
 from dormie.readers import read
 from dormie.risk import Parts, Request, plan_with_risk
-from dormie.rows import check_rows
-from dormie.rules import Value
+from dormie.rules import ClassRule, Value
 from dormie.sample import sample_rows
 from dormie.simplify import simplify
-from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest, Stage
-from dormie.training_rows import warn_of_training_rows
+from dormie.stages import Dense, Stage
 
 _LONGEST_DESCRIPTION = 200
 _SAMPLE = 2048
@@ -46,7 +51,7 @@ def compile(
     *,
     fit_rows: Any | None = None,
     risk: float | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     per_class: bool = False,
     tolerance: float | None = None,
     methods: Sequence[str] | None = None,
@@ -68,87 +73,84 @@ def compile(
     effort     how long fitting the stages may take: "quick", "normal" (up to a minute) or "thorough" (many minutes)
     seed       of the sample
     """
+    began = time.perf_counter()
     if effort not in EFFORTS:
         raise ValueError(f"effort must be one of {', '.join(map(repr, EFFORTS))}, got {effort!r}")
     if isinstance(model, Predictor):
         raise UnreadableModelError(
             "this Predictor is compiled already: use it as it is, or compile the model it came from"
         )
+    seed, names = whole_seed(seed), method_names(methods)
     machine = read(model)
     source = Source(_describe(model), machine.n_points, versions())
-    checked, fitting = (None if given is None else check_rows(given, machine) for given in (rows, fit_rows))
-    request = _request(machine, checked, risk, confidence, per_class, seed)
-    machine, guarantee = _promise(machine, tolerance)
-    names = _method_names(methods)
-    if request is None:
-        _require_certified(names)
+    checked, fitting = checked_rows(rows, "rows", machine), checked_rows(fit_rows, "fit_rows", machine)
+    request: Request | None = None
+    if risk is None:
+        require_no_need_of_risk(names, fitting, confidence, per_class)
+    else:
+        request = risk_request(machine, checked, risk, confidence, per_class, seed)
+    machine, guarantee = promise(machine, tolerance)
     with Progress() as progress:
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
-        if request is None:
-            stages, trials = _choose(machine, checked, names, effort, seed, progress)
-        else:
+        bold = None
+        if request is not None and _can_be_approximated(machine):
             parts = Parts.of(machine, checked, fitting, request)
-            stages, guarantee, trials = plan_with_risk(machine, names, parts, request, effort, progress)
-    return Predictor(Plan(machine, stages, guarantee, source, rewrites, trials))
+            bold = plan_with_risk(machine, names, parts, request, effort, progress)
+        if bold is not None:
+            stages, guarantee, trials = bold
+        else:
+            stages, trials = _choose(machine, checked, names, effort, seed, progress)
+    source = replace(source, seconds=time.perf_counter() - began)
+    plan = Plan(machine, stages, guarantee, source, rewrites, trials, _note(request, guarantee))
+    _warn_of_missing_classes(plan)
+    return Predictor(plan)
 
 
-def _request(
-    machine: Machine, rows: Any | None, risk: float | None, confidence: float, per_class: bool, seed: int
-) -> Request | None:
-    if risk is None:
-        return None
-    if isinstance(machine.rule, Value):
-        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
-    needed = rows_needed(risk, confidence)
-    if rows is None:
-        raise ValueError(
-            f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
+def _can_be_approximated(machine: Machine) -> bool:
+    """Whether there is anything that a risk could save, and rows that approximations can be fitted on."""
+    return machine.n_points > 0 and not isinstance(machine.kernel, Custom)
+
+
+def _note(request: Request | None, guarantee: Guarantee) -> str:
+    if request is None or isinstance(guarantee, Risk):
+        return ""
+    return (
+        f"a risk of {request.alpha:g} was allowed and is not taken: no bolder plan was both certified and faster than "
+        "this one"
+    )
+
+
+def _warn_of_missing_classes(plan: Plan) -> None:
+    if not (isinstance(plan.guarantee, Risk) and plan.guarantee.per_class):
+        return
+    assert isinstance(plan.machine.rule, ClassRule)
+    certified = {count.label for count in plan.guarantee.evidence.classes}
+    missing = [label for label in map(str, plan.machine.rule.classes) if label not in certified]
+    if missing:
+        warnings.warn(
+            f"no row to certify on is of class {few(missing)}: the risk promised for each class does not hold there. "
+            "Pass rows of every class",
+            MissingClassWarning,
+            stacklevel=3,  # where dormie.compile was called
         )
-    warn_of_training_rows(machine, rows)
-    return Request(float(risk), float(confidence), per_class, seed)
-
-
-def _promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
-    if tolerance is None:
-        return machine, Exact()
-    if not isinstance(machine.rule, Value):
-        raise ValueError("tolerance is for regressors; a classifier's answers are exact without it")
-    if not isinstance(tolerance, Real):
-        raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
-    if not 0 < tolerance < np.inf:
-        raise ValueError(f"tolerance must be positive and finite, got {tolerance}; leave it out for exact values")
-    return replace(machine, rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
 
 
 def _choose(
     machine: Machine, rows: Any | None, names: list[str] | None, effort: str, seed: int, progress: Progress
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
     dense = Dense(machine)
+    if names and isinstance(machine.kernel, Custom):
+        raise ValueError(
+            f"{names[0]} needs rows that are vectors and a kernel known to be positive semi-definite; with a Python "
+            "function as kernel there is the dense stage alone: leave methods out"
+        )
     if names == [] or not machine.n_points or (names is None and not _worth_planning(machine)):
         return (dense,), ()
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
     stages = [*candidates(machine, names, sample, effort, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
-    return Contest(dense, stages, sample).winner(dense_alone=names is None)
-
-
-def _method_names(methods: Sequence[str] | None) -> list[str] | None:
-    if methods is None:
-        return None
-    if isinstance(methods, str) or not isinstance(methods, Iterable):
-        example = methods if isinstance(methods, str) else Geometry.name
-        raise TypeError(f"methods must be a list of names, such as [{example!r}]")
-    unknown = [name for name in methods if name not in STAGES]
-    if unknown:
-        raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(STAGES)}")
-    return [name for name in methods if name != Dense.name]
-
-
-def _require_certified(names: list[str] | None) -> None:
-    for name in names or []:
-        if name in (LinearFilter.name, Nearest.name):
-            raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")
+    return Contest(dense, [Family([stage]) for stage in stages], sample).winner(dense_alone=names is None)
 
 
 def _worth_planning(machine: Machine) -> bool:

@@ -20,7 +20,7 @@ from dormie.explain import explain
 from dormie.machine import Floats
 from dormie.plan import Plan
 from dormie.rows import check_rows
-from dormie.stages import Dense, FastStopping, Geometry
+from dormie.stages import FastStopping, Geometry
 
 if TYPE_CHECKING:
     from dormie.audit import Audit, Status
@@ -38,10 +38,8 @@ class Predictor:
     """Answers as the compiled model gives them, under the plan's promise."""
 
     def __init__(self, plan: Plan) -> None:
-        if not plan.stages or not isinstance(plan.stages[-1], Dense):
-            raise ValueError("a plan must end in the dense stage, which settles every row")
         self.plan = plan
-        self._dense = plan.stages[-1]
+        self._dense = plan.dense.exact()
         self._dense.prepare()
 
     @overload
@@ -60,7 +58,7 @@ class Predictor:
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         try:
-            answers, settled = anytime.answers_by(end, self.plan.stages, rows)
+            answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows)
         except ValueError:  # a value that is not finite, by its place among the rows then at work: say its place in X
             anytime.require_finite(rows, machine)
             raise
@@ -158,7 +156,7 @@ class AuditedPredictor(Predictor):
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:
         found = flow.run(self.plan.stages, rows)
-        self._audit.watch(self.plan.stages, rows, found)
+        self._audit.watch(self.plan.stages, self._dense, rows, found)
         return found.answers
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from dormie.kernels import RBF, Custom, Normalized
 from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rules import Value
-from dormie.sketch import scores, tug_of_war
+from dormie.sketch import foreseen, scores, tug_of_war
 from dormie.thresholds import crossed
 from dormie.triangular import solve_lower
 
@@ -216,7 +216,7 @@ def nearest_order(machine: Machine, arrays: Arrays, rows: Any) -> Any:
         if len(arrays["centers"]):
             found = arrays["orders"][nearest_cells(arrays["centers"], part[usable] @ arrays["basis"].T)]
         else:
-            sizes = scores(machine, arrays["basis"], part[usable])
+            sizes = scores(machine, foreseen(machine, arrays["basis"], part[usable]))
             found = np.array([tug_of_war(machine, row, count) for row in sizes], dtype=np.int64).reshape(-1, count)
         order[block][usable] = found
     return order
@@ -227,14 +227,22 @@ def nearest_sums(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Floats, A
     order, steps = nearest_order(machine, arrays, rows), arrays["steps"]
     sums, cells = np.full((rows.shape[0], len(steps), machine.n_outputs), np.nan), np.zeros(rows.shape[0], np.int64)
     for block, part in _blocks(machine, rows):
-        for i, x in zip(range(block.start, block.stop), part, strict=True):
+        before = _foreseen(machine, arrays, part)
+        for i, x, known in zip(range(block.start, block.stop), part, before, strict=True):
             if order[i, 0] >= 0:
-                values = machine.kernel.matrix(x[None], machine.points[order[i]])[0]
-                terms = np.cumsum(machine.weights[order[i]] * values[:, None], axis=0)
-                sums[i] = machine.bias + terms[steps - 1]
+                values = machine.kernel.matrix(x[None], machine.points[order[i]])[0] - known[order[i]]
+                first = machine.bias + known @ machine.weights
+                sums[i] = np.cumsum(np.vstack([first, machine.weights[order[i]] * values[:, None]]), axis=0)[steps]
                 if len(arrays["centers"]):
                     [cells[i]] = nearest_cells(arrays["centers"], x[None] @ arrays["basis"].T)
     return sums, cells
+
+
+def _foreseen(machine: Machine, arrays: Arrays, rows: Floats) -> Floats:
+    """What counts for the values of terms still to come, rows x points."""
+    if not arrays["foresight"].any():
+        return np.zeros((len(rows), machine.n_points))
+    return np.asarray(arrays["foresight"] * foreseen(machine, arrays["basis"], rows))
 
 
 def nearest_decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:

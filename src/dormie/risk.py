@@ -1,9 +1,10 @@
 """Plans with a stated risk: which approximate stages, how cautious, and the evidence that they may be so bold.
 
-Rows are split. Some choose the list of stages (and, where the caller has no `fit_rows`, half of those are fitted on);
-the others certify it: all cautions of the list are scaled together, from far too cautious to bolder than was chosen,
-and calibration says how far one may go. Where not even the most cautious can be certified, or nothing is gained by it,
-the plan is exact.
+Rows are split. Some choose lists of stages (and, where the caller has no `fit_rows`, half of those are fitted on): for
+each of several rates of disagreement the list that is likely the cheapest. These lists, in this order, with ever more
+cautious ones before and ever bolder ones after them, are the family that calibration walks through on the other rows:
+the last to pass is the plan. Where not even the most cautious can be certified, or nothing is gained by it, an exact
+plan is the better one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dormie.approximations import approximations
-from dormie.calibration import certify, p_value, split
+from dormie import flow
+from dormie.approximations import Approximations
+from dormie.calibration import certify, require_enough_of_each, split
 from dormie.candidates import candidates
-from dormie.contest import Contest
+from dormie.contest import CLEAR_WIN, Contest, Family
 from dormie.machine import Machine
-from dormie.plan import Exact, Guarantee, Risk, Trial
+from dormie.plan import Risk, Trial
 from dormie.progress import Progress
 from dormie.rows import dense, unmapped
 from dormie.sample import sample_rows
@@ -28,11 +29,13 @@ from dormie.stages import Dense, Stage
 from dormie.stages.base import CautiousStage
 
 _CHOOSING = 2048
+_CHOOSING_ALONE, _FITTING_TOO = 0.05, 0.3  # least share of the rows that do not certify
 _FEWEST = 200  # rows to choose by: with fewer, made-up ones do better
-_SCALES = np.geomspace(6.0, 0.3, 48)  # of the cautions chosen
-_HEADROOM = 0.6  # how much rarer disagreement should be than what just passes
+_RATES = np.geomspace(0.02, 1.5, 14).tolist()  # of disagreement on the rows that choose, in units of the risk
+_MORE_CAUTIOUS = np.geomspace(6.0, 1.2, 10).tolist()  # cautions of the first list, over those it was chosen with
+_BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # and of the last
 
-Chosen = tuple[tuple[Stage, ...], Guarantee, tuple[Trial, ...]]
+Chosen = tuple[tuple[Stage, ...], Risk, tuple[Trial, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,12 @@ class Parts:
 
     @classmethod
     def of(cls, machine: Machine, rows: Any, fit_rows: Any | None, request: Request) -> Parts:
-        choosing, certifying = split(rows.shape[0], request.alpha, request.confidence, request.seed)
+        count = rows.shape[0]
+        share = _CHOOSING_ALONE if fit_rows is not None else _FITTING_TOO
+        least = max(_FEWEST, int(share * count))
+        choosing, certifying = split(
+            count, request.alpha, request.confidence, request.seed, least=least, per_class=request.per_class
+        )
         if fit_rows is None:
             halves = choosing[::2], choosing[1::2]
             fit_rows, choosing = np.vstack([unmapped(machine, machine.points), dense(rows[halves[0]])]), halves[1]
@@ -66,46 +74,44 @@ class Parts:
 
 def plan_with_risk(
     machine: Machine, names: list[str] | None, parts: Parts, request: Request, effort: str, progress: Progress
-) -> Chosen:
-    """Stages, what they promise, and what was measured."""
+) -> Chosen | None:
+    """Stages, what they promise, and what was measured; None where an exact plan serves as well."""
     full = Dense(machine)
-    stages: list[Stage] = [*candidates(machine, names, parts.choosing, "quick", progress)]
-    bolder = approximations(machine, names, parts.fitting, parts.choosing, effort, request.seed, progress)
-    stages += bolder.stages
-    progress.say(f"timing {len(stages)} candidates on {parts.choosing.shape[0]:,} rows")
-    contest = Contest(full, stages, parts.choosing, bolder.flips)
-    exact, exact_trials = contest.winner()
-    bold, trials = contest.winner(allowed=_likely_to_pass(parts.certifying.shape[0], request))
-    if all(stage.certified for stage in bold):
-        return exact, Exact(), exact_trials
-    progress.say(f"certifying on {parts.certifying.shape[0]:,} rows")
-    risk = _certified(bold, full, parts.certifying, request)
-    if risk is None:
-        return exact, Exact(), exact_trials
-    safe = _scaled(bold, risk.evidence.caution)
-    ours, theirs = contest.timed(safe, exact)
-    return (safe, risk, (ours, *trials)) if ours.microseconds < theirs.microseconds else (exact, Exact(), exact_trials)
-
-
-def _likely_to_pass(rows: int, request: Request) -> float:
-    """A rate of disagreement at which the certifying rows will probably show no more than they may."""
-    seen = 0
-    while p_value(rows, seen + 1, request.alpha) <= 1 - request.confidence:
-        seen += 1
-    return _HEADROOM * (seen + 0.4) / rows
-
-
-def _certified(stages: tuple[Stage, ...], full: Dense, rows: Any, request: Request) -> Risk | None:
-    """The promise that the list can make at the boldest scale of its cautions, or None."""
-    right = full.decide(rows).answers
-    return certify(
-        lambda scale: _wrong(_scaled(stages, scale), rows, right),
-        [float(scale) for scale in _SCALES],
+    right = full.decide(parts.certifying).answers
+    classes = machine.rule.labels(right) if request.per_class else None
+    if classes is not None:
+        require_enough_of_each(classes, request.alpha, request.confidence)
+    families = [Family([stage]) for stage in candidates(machine, names, parts.choosing, "quick", progress)]
+    bolder = Approximations.of(machine, parts.fitting, parts.choosing, effort, request.seed, progress)
+    families += bolder.families(names)
+    progress.say(f"timing {len(families)} candidates on {parts.choosing.shape[0]:,} rows")
+    contest = Contest(full, families, parts.choosing)
+    exact, trials = contest.winner()
+    lists = contest.bolder_and_bolder([request.alpha * rate for rate in _RATES])
+    plans = family_of_plans([stages for stages in lists if not all(stage.certified for stage in stages)], full)
+    progress.say(f"certifying {len(plans)} plans on {parts.certifying.shape[0]:,} rows")
+    risk = certify(
+        lambda caution: flow.run(plans[caution], parts.certifying).answers != right,
+        [*plans],
         request.alpha,
         request.confidence,
-        classes=full.machine.rule.labels(right) if request.per_class else None,
+        classes=classes,
         seed=request.seed,
     )
+    if risk is None:
+        return None
+    safe = plans[risk.evidence.caution]
+    ours, theirs = contest.timed(safe, exact)
+    return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
+
+
+def family_of_plans(lists: Sequence[tuple[Stage, ...]], full: Dense) -> dict[float, tuple[Stage, ...]]:
+    """Lists of stages from cautious to bold, each ending in the full sum, by their caution: the last one's is 1."""
+    plans = [_scaled(stages, scale) for stages in lists[:1] for scale in _MORE_CAUTIOUS]
+    plans += [stages for at, stages in enumerate(lists) if at == 0 or stages != lists[at - 1]]
+    plans += [_scaled(stages, scale) for stages in lists[-1:] for scale in _BOLDER]
+    last = full.rounded()
+    return {float(len(plans) - at): (*stages, last) for at, stages in enumerate(plans)}
 
 
 def _scaled(stages: Sequence[Stage], scale: float) -> tuple[Stage, ...]:
@@ -114,15 +120,3 @@ def _scaled(stages: Sequence[Stage], scale: float) -> tuple[Stage, ...]:
         stage.cautious(scale * stage.caution) if isinstance(stage, CautiousStage) and not stage.certified else stage
         for stage in stages
     )
-
-
-def _wrong(stages: Sequence[Stage], rows: Any, right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Which rows the list gets wrong: only stages before the dense one can."""
-    wrong, waiting = np.zeros(len(right), dtype=bool), np.arange(len(right))
-    for stage in stages[:-1]:
-        found = stage.decide(rows[waiting])
-        assert found.settled is not None
-        settled = waiting[found.settled]
-        wrong[settled] = found.answers[found.settled] != right[settled]
-        waiting = waiting[~found.settled]
-    return wrong

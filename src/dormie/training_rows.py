@@ -2,9 +2,11 @@
 
 Margins of training rows are inflated, so what is calibrated on them need not hold for others. In a table of few values
 rows coincide by nature, though, and held-out ones may well equal support vectors. What nature does shows in the rows
-themselves: if m support vectors were drawn like the n rows, those rows that occur once and equal a support vector would
-on average be no more than m/n times those that come in twos. (A value of probability p, drawn n p times on average:
-n p exp(-n p) (1 - exp(-m p)) is at most m/n of 2 (n p)^2/2 exp(-n p).)
+themselves: if m support vectors were drawn like the n rows, those values that k rows have and a support vector too
+would on average be no more than m/n times (k+1) times those that k + 1 rows have. (A value of probability p, which
+n p rows have on average, is one of the first with a chance of Pois(k; n p) (1 - exp(-m p)), and that is at most m p
+Pois(k; n p) = m/n (k+1) Pois(k+1; n p).) Support vectors are not drawn quite so: rare values are among them more often
+than common ones. So twice as many are let pass. k = 1 tells training rows, k = 2 training rows given twice.
 """
 
 from __future__ import annotations
@@ -22,50 +24,66 @@ from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.rows import mapped
 
-_LEAST_SHARE = 0.01  # of the rows: fewer are harmless
-_DEVIATIONS = 3  # both numbers are matters of chance
+_OF_ROWS, _OF_VECTORS = 0.01, 0.2  # fewer coincidences than either share do no harm
+_FAVOURED = 2
+_DEVIATIONS = 3  # all numbers here are matters of chance
+_OF_NONE = 3.0  # the mean that a count of none may well come from
 _BLOCK = 1024
-_GRID = 2.0**-24  # of the spread of a feature: wider than rounding, closer than different rows are
+_DIRECTIONS = 3
+_GRID = 2.0**-18  # of the spread of the support vectors: wider than rounding in float32, closer than different rows are
 
 
 def warn_of_training_rows(machine: Machine, rows: Any) -> None:
     """Warn if checked rows equal support vectors of a machine as it was read, more often than by chance.
 
-    Equal means up to the rounding of the input map, which scalers apply in ways of their own.
+    Equal means up to rounding: that of float32, and of the input map, which scalers apply in ways of their own.
     """
-    count = rows.shape[0]
-    if isinstance(machine.kernel, Custom) or not count or not machine.n_points:
+    if isinstance(machine.kernel, Custom) or not machine.n_points or not rows.shape[0]:
         return
-    seen, by_chance = _coincidences(machine, rows)
-    if seen > max(_LEAST_SHARE * count, by_chance):
+    count, m = rows.shape[0], machine.n_points
+    times, seen = _coincidences(machine, rows)
+    harmless = min(_OF_ROWS * count, _OF_VECTORS * m)
+    if any(found > max(harmless, _by_chance(k, times[k + 1], m / count)) for k, found in seen.items()):
+        equal = sum(k * found for k, found in seen.items())
         warnings.warn(
-            f"{seen:,} of the {count:,} rows to calibrate on equal support vectors: they look like rows the model was "
+            f"{equal:,} of the {count:,} rows to calibrate on equal support vectors: they look like rows the model was "
             "trained on, whose margins are inflated. The risk promised may not hold for new rows: pass held-out rows",
             TrainingRowsWarning,
             stacklevel=4,  # where dormie.compile was called
         )
 
 
-def _coincidences(machine: Machine, rows: Any) -> tuple[int, float]:
-    """How many rows that occur once equal a support vector, and how many of them may do so by chance."""
-    grid = np.ptp(machine.points, axis=0) * _GRID
-    grid[grid == 0] = 1.0
-    vectors = set(_keys(machine.points, grid))
+def _coincidences(machine: Machine, rows: Any) -> tuple[Counter[int], Counter[int]]:
+    """For every k how many different values k rows have, and how many of those a support vector has too."""
+    directions = _directions(machine.points)
+    vectors = set(_keys(machine.points, directions))
     blocks = (rows[start : start + _BLOCK] for start in range(0, rows.shape[0], _BLOCK))
-    times = Counter(key for block in blocks for key in _keys(mapped(machine, block), grid))
-    seen = sum(1 for key, n in times.items() if n == 1 and key in vectors)
-    couples = sum(1 for n in times.values() if n == 2)
-    expected = 2 * _at_most(couples) * machine.n_points / rows.shape[0]
-    return seen, expected + _DEVIATIONS * math.sqrt(expected)
+    given = Counter(key for block in blocks for key in _keys(mapped(machine, block), directions))
+    return Counter(given.values()), Counter(k for key, k in given.items() if key in vectors)
 
 
-def _at_most(count: int) -> float:
-    """The largest mean that a count may well come from."""
-    return count + _DEVIATIONS * math.sqrt(count + 1)
+def _by_chance(k: int, of_one_more: int, ratio: float) -> float:
+    """The most values that k rows have and a support vector may well have too, if k + 1 rows have so many."""
+    mean = of_one_more + _DEVIATIONS * math.sqrt(of_one_more)  # the largest that this number may well come from
+    expected = ratio * (k + 1) * (_FAVOURED * mean + _OF_NONE)
+    return expected + _DEVIATIONS * math.sqrt(expected)
 
 
-def _keys(rows: Floats, grid: Floats) -> Iterator[int]:
-    """A hash of every row, the same for rows that differ by rounding."""
-    with np.errstate(over="ignore"):
-        cells = np.rint(rows / grid) + 0.0  # no negative zeros: they have other bytes
-    return (hash(cell.tobytes()) for cell in cells)
+def _directions(points: Floats) -> Floats:
+    """Random ones, features x a few, in units of the grid: where a row is in them tells it from others.
+
+    Rounding may push a row over the border of a cell: a few numbers of it seldom are as near to one, of all its values
+    one often is.
+    """
+    d = points.shape[1]
+    spread = np.ptp(points, axis=0)
+    spread = np.where(spread > 0, spread, np.abs(points[0]))
+    spread[spread == 0] = 1.0
+    return np.asarray(np.random.default_rng(0).normal(size=(d, _DIRECTIONS)) / spread[:, None] / (_GRID * math.sqrt(d)))
+
+
+def _keys(rows: Floats, directions: Floats) -> Iterator[bytes]:
+    """The cell of every row, the same for rows that differ by rounding."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        cells = np.rint(rows @ directions) + 0.0  # no negative zeros: they have other bytes
+    return (cell.tobytes() for cell in cells)

@@ -52,6 +52,7 @@ def test_alone_it_lists_the_papers_and_runs_none() -> None:
         "muller2004",
         "decoste2002",
         "burges1997",
+        "decoste2003",
         "short",
     ]
     assert json.loads(_run("--json").stdout)["papers"][-1] == {"paper": "short", "title": "A short paper"}

@@ -18,6 +18,7 @@ from dormie.plan_file.describe import describe
 from dormie.plan_file.document import Document
 from dormie.plan_file.parse import unparse
 from dormie.rules import OneVsOneVote, Rule, Value
+from dormie.stages import Dense
 from dormie.stages.base import Decisions, Stage
 
 
@@ -56,7 +57,7 @@ def plan_of(
     points, weights, bias = rng.normal(size=(4, 2)), rng.normal(size=(4, c)), rng.normal(size=c)
     machine = Machine(kernel, points, weights, bias, rule, input_map, names)
     source = Source("SVC(C=1.0)", 5, {"scikit-learn": "1.5", "numpy": "2.0"})
-    return Plan(machine, (_stage(machine),), Exact(), source, ("merge_duplicates", "center"))
+    return Plan(machine, (_stage(machine), Dense(machine)), Exact(), source, ("merge_duplicates", "center"))
 
 
 def _stage(machine: Machine) -> FakeStage:
@@ -73,6 +74,7 @@ def assert_same_plan(one: Plan, other: Plan) -> None:
     """Every field equal, every array to the last bit."""
     _assert_same_machine(one.machine, other.machine)
     assert (one.guarantee, one.source, one.rewrites) == (other.guarantee, other.source, other.rewrites)
+    assert (one.trials, one.note) == (other.trials, other.note)
     for mine, theirs in zip(one.stages, other.stages, strict=True):
         assert type(mine) is type(theirs)
         (numbers, arrays), (their_numbers, their_arrays) = mine.state(), theirs.state()

@@ -167,6 +167,19 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
     "risk whole": (_risk(alpha=1), "alpha must be a number with a decimal point"),
     "confidence beyond 1": (_risk(confidence=1.5), "confidence must lie between 0 and 1"),
     "confidence not borne out": (_risk(p_value=0.06), r"p-value of 0\.06 does not carry a confidence of 0\.95"),
+    "rows that do not bear it out": (_risk(alpha=0.001), r"p-value of 0\.878\d+ does not carry a confidence of 0\.95"),
+    "one class that does not bear it out": (
+        _risk(
+            classes=[{"label": "ash", "rows": 5, "disagreements": 0}, {"label": "elm", "rows": 895, "disagreements": 1}]
+        ),
+        r"p-value of 0\.77\d+ does not carry",
+    ),
+    "class without rows": (
+        _risk(
+            classes=[{"label": "ash", "rows": 0, "disagreements": 0}, {"label": "elm", "rows": 900, "disagreements": 1}]
+        ),
+        "p-value of 1 does not carry",
+    ),
     "p-value negative": (_risk(p_value=-0.1), "evidence out of range"),
     "evidence missing": (_set("guarantee", to={"name": "risk", "alpha": 0.1, "confidence": 0.9}), "lacks evidence"),
     "evidence no object": (_risk(evidence=[]), "guarantee.evidence must be an object"),
@@ -191,6 +204,11 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
         _risk(classes=[{"label": "ash", "rows": 899, "disagreements": 1}]),
         "do not add up",
     ),
+    "note no text": (_set("note", to=1), "schema.json.note must be text"),
+    "seconds whole": (_set("source", "seconds", to=1), "source.seconds must be a number with a decimal point"),
+    "stages reversed": (lambda document: document.schema["stages"].reverse(), "must end in the dense stage"),
+    "full sum missing": (lambda document: document.schema["stages"].pop(), "must end in the dense stage"),
+    "exact with a full sum in float32": (_set("stages", 1, "numbers", to={"certified": False}), "only promise a risk"),
     "source": (_set("source", "versions", to={"numpy": 2}), "versions.*must be text"),
     "rewrites": (_set("rewrites", to=[None]), r"rewrites\[0\] must be text"),
     "integer too large": (_set("source", "points", to=10**19), "beyond 64 bits"),

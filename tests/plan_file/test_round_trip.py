@@ -46,12 +46,12 @@ LABELS = [
 ]
 
 
-EVIDENCE = Evidence(3500, 1, 0.013, 1.5, 7, "2024-12-31", 2**62, {"dormie": "0.1", "numpy": "2.0"})
+EVIDENCE = Evidence(5000, 1, 0.0403, 1.5, 7, "2024-12-31", 2**62, {"dormie": "0.1", "numpy": "2.0"})
 GUARANTEES = [
     Exact(),
     Tolerance(0.1),
     Risk(1e-3, 0.95, EVIDENCE),
-    Risk(0.1, 0.9, replace(EVIDENCE, classes=(Count("", 3000, 0), Count("ülm\ud800", 500, 1)))),
+    Risk(0.1, 0.9, replace(EVIDENCE, classes=(Count("", 4500, 0), Count("ülm\ud800", 500, 1)))),
 ]
 
 
@@ -82,6 +82,16 @@ def test_guarantees_come_back(guarantee: Guarantee, path: Path) -> None:
     loaded = load(path).guarantee
     assert type(loaded) is type(guarantee)
     assert loaded == guarantee
+
+
+def test_what_compiling_took_and_a_note_come_back_where_there_are_any(path: Path) -> None:
+    source = replace(plan_of().source, seconds=np.float64(1.25))
+    plan = replace(plan_of(), source=source, note="a risk was allowed, größer")
+    save(plan, path)
+    assert_same_plan(plan, load(path))
+    save(plan_of(), path)
+    assert load(path).source.seconds is None
+    assert load(path).note == ""
 
 
 def test_numbers_of_numpy_come_back_as_plain_ones(path: Path) -> None:

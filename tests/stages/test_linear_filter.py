@@ -94,11 +94,11 @@ def test_native_numpy_and_the_definition_agree(
 @pytest.mark.parametrize("outputs", [1, 3, 6])
 def test_it_settles_most_rows_and_those_rightly(outputs: int) -> None:
     made, rows = _ordinary(outputs)
-    stage = LinearFilter.fit(made, rows[:500])
+    stage = LinearFilter.fit(made, rows[:500]).cautious(2)
     found, answers = stage.decide(rows[500:]), made.rule.answer(Dense(made).outputs(rows[500:]))
     assert found.settled is not None
     assert found.settled.mean() > 0.3
-    assert (found.answers == answers)[found.settled].mean() > 0.98
+    assert (found.answers == answers)[found.settled].mean() > 0.97
     assert (found.answers[~found.settled] == -1).all()
     assert found.evaluations == outputs
 
@@ -123,23 +123,41 @@ def test_thresholds_are_mean_and_deviations_of_the_rows_that_lean_the_wrong_way(
     stage = LinearFilter.fit(made, rows)
     f, g = stage.outputs(rows)[:, 0], Dense(made).outputs(rows)[:, 0]
     high, low = f[(g < 0) & (f > 0)], f[(g >= 0) & (f < 0)]
-    top, bottom = high.mean() + 3 * high.std(), low.mean() - 3 * low.std()
+    top, bottom = high.mean() + 2 * high.std(), low.mean() - 2 * low.std()
     np.testing.assert_allclose(stage.arrays["middle"], [(top + bottom) / 2], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(stage.arrays["half"], [(top - bottom) / 2], rtol=1e-9)
 
 
-def test_the_vector_is_the_ridge_solution() -> None:
+def _fitted_by_hand(rows: Floats, g: Floats) -> Floats:
+    """Outputs: rounds of ridge regression to what falls short, then a line through those near the border."""
+    d = rows.shape[1]
+    centered = rows - rows.mean(axis=0)
+    ridge = 0.1 * (centered**2).sum() / d
+    goal = g
+    for _ in range(10):
+        stacked = np.vstack([centered, np.sqrt(ridge) * np.eye(d)])
+        vector = np.linalg.lstsq(stacked, np.append(goal - goal.mean(), np.zeros(d)), rcond=None)[0]
+        f = centered @ vector + goal.mean()
+        goal = np.where(np.sign(g) * f > np.abs(g), f, g)
+    near = np.abs(g) <= np.median(np.abs(g))
+    return np.asarray(np.polyval(np.polyfit(f[near], g[near], 1), f))
+
+
+@pytest.mark.parametrize("count", [900, 3])  # with fewer rows than features: the dual form
+def test_the_vector_fits_what_falls_short(count: int) -> None:
     made, rows = _ordinary()
-    stage = LinearFilter.fit(made, rows)
-    g, centered = Dense(made).outputs(rows)[:, 0], rows - rows.mean(axis=0)
-    ridge = 1e-2 * (centered**2).sum() / 4
-    slope = -centered.T @ (g - stage.outputs(rows)[:, 0]) + ridge * stage.arrays["vectors"][0]
-    np.testing.assert_allclose(slope, 0, atol=1e-8 * ridge)
-    few = LinearFilter.fit(made, rows[:3])  # fewer rows than features: the dual form
-    gap = Dense(made).outputs(rows[:3])[:, 0] - few.outputs(rows[:3])[:, 0]
-    centered = rows[:3] - rows[:3].mean(axis=0)
-    slope = -centered.T @ gap + 1e-2 * (centered**2).sum() / 4 * few.arrays["vectors"][0]
-    np.testing.assert_allclose(slope, 0, atol=1e-9)
+    rows = rows[:count]
+    expected = _fitted_by_hand(rows, Dense(made).outputs(rows)[:, 0])
+    np.testing.assert_allclose(LinearFilter.fit(made, rows).outputs(rows)[:, 0], expected, rtol=1e-7, atol=1e-9)
+
+
+def test_outputs_that_go_beyond_are_no_error() -> None:
+    """Where an output grows no further, a line that does is as good: it is not bent to meet the far rows."""
+    made = by_hand(Sigmoid(1.0), [[1.0]], [1.0])
+    rows = np.linspace(-4, 4, 401)[:, None]
+    f, g = LinearFilter.fit(made, rows).outputs(rows)[:, 0], Dense(made).outputs(rows)[:, 0]
+    plain = float(rows[:, 0] @ g / (rows[:, 0] @ rows[:, 0]))
+    assert f[-1] > 1.5 * 4 * plain
 
 
 def test_a_pair_is_fitted_on_the_rows_of_its_two_classes() -> None:
@@ -345,7 +363,7 @@ def test_the_native_core_checks_for_itself() -> None:
 
 
 def test_naive_outputs_are_what_it_is_fitted_to() -> None:
-    """A machine that is linear is met but for the ridge."""
+    """A machine that is linear is met: what the ridge flattens, the line makes up for."""
     made = by_hand(Linear(), [[1.0, -1.0], [0.5, 2.0]], [1.0, 1.0], bias=0.25)
     rows = np.random.default_rng(0).normal(size=(300, 2))
     gap = LinearFilter.fit(made, rows).outputs(rows) - naive.outputs(made, rows)

@@ -19,7 +19,7 @@ from dormie import native
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Affine, Floats, Machine
 from dormie.rules import OneVsOneVote, Sign, Value
-from dormie.sketch import principal_directions, scores, sketch_points, sketch_rows
+from dormie.sketch import foreseen, foresight, principal_directions, scores, sketch_points, sketch_rows
 from dormie.stages import Dense, Nearest
 from dormie.thresholds import NEVER, positive, relevant
 
@@ -61,15 +61,17 @@ def _around(rng: np.random.Generator, middles: Floats, count: int) -> tuple[Floa
 
 def _holds_together(stage: Nearest, rows: Floats, slack: float) -> None:
     """Orders are tugs of war, sums are those of their exact terms, and answers are by the first threshold crossed."""
-    made, steps = stage.machine, stage.arrays["steps"]
+    made, steps, [ahead] = stage.machine, stage.arrays["steps"], stage.arrays["foresight"]
     order, (sums, cells) = stage.order(rows), stage.sums(rows)
     sizes = checks.sizes(made, rows)
     for i, row in enumerate(rows.tolist()):
         if stage.form == "query":
             expected = naive_nearest.scores(made, stage.arrays["basis"], row)
             assert naive_nearest.is_tug_of_war(made, expected, order[i].tolist(), slack)
-        exact = np.array(naive_nearest.partial_sums(made, order[i].tolist(), row))[steps - 1]
-        np.testing.assert_allclose(sums[i], exact, rtol=0, atol=slack * (sizes[i].max() + 1))
+        before = ahead * np.array(naive_nearest.foreseen(made, stage.arrays["basis"], row))
+        exact = np.array(naive_nearest.partial_sums(made, order[i].tolist(), row, before.tolist()))[steps]
+        foreseen_sizes = np.abs(before) @ np.abs(made.weights)
+        np.testing.assert_allclose(sums[i], exact, rtol=0, atol=slack * (sizes[i].max() + foreseen_sizes.max() + 1))
     _decides_by_its_sums(stage, rows, sums, cells)
 
 
@@ -198,16 +200,66 @@ def test_a_cell_without_rows_of_a_sign_has_the_thresholds_of_all() -> None:
 
 @both_forms
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_calibrated_thresholds_are_quantiles_and_never_as_narrow_as_nothing(form: str, outputs: int) -> None:
+def test_calibrated_thresholds_are_what_is_to_come_near_the_border(form: str, outputs: int) -> None:
     made, rows = ordinary(outputs)
     stage = Nearest.fit(made, rows, form=form, cells=1)
     sums, outs = stage.sums(rows)[0], Dense(made).outputs(rows)
     for o in range(outputs):
-        mine, up = relevant(made.rule, outs)[:, o], positive(made.rule, outs)[:, o]
-        high, low = (np.quantile(sums[mine & side, :, o], q, axis=0) for side, q in ((~up, 0.995), (up, 0.005)))
-        spread = (outs[:, None] - sums)[mine, :, o].std(axis=0)
-        np.testing.assert_allclose(stage.arrays["middle"][:, 0, o], (low + high) / 2, atol=1e-12)
-        np.testing.assert_allclose(stage.arrays["half"][:, 0, o], np.maximum((high - low) / 2, spread / 4), atol=1e-12)
+        mine = relevant(made.rule, outs)[:, o]
+        near = mine & (np.abs(outs[:, o]) <= np.median(np.abs(outs[mine, o])))
+        rest = (outs[:, None] - sums)[near, :, o]
+        np.testing.assert_allclose(stage.arrays["middle"][:, 0, o], -rest.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(stage.arrays["half"][:, 0, o], rest.std(axis=0), atol=1e-12)
+
+
+def test_a_cell_with_few_rows_has_mostly_the_thresholds_of_all() -> None:
+    made, rows = ordinary()
+    stage, whole = (Nearest.fit(made, rows, form="cells", cells=cells, components=8) for cells in (20, 1))
+    sums, cells = stage.sums(rows)
+    g = Dense(made).outputs(rows)[:, 0]
+    near = np.abs(g) <= np.median(np.abs(g))
+    of_all = (g[near, None] - sums[near, :, 0]).std(axis=0)
+    for cell in np.unique(cells[near]):
+        mine = near & (cells == cell)
+        own = (g[mine, None] - sums[mine, :, 0]).std(axis=0)
+        share = mine.sum() / (mine.sum() + 20)
+        expected = of_all + share * (own - of_all)
+        np.testing.assert_allclose(stage.arrays["half"][:, cell, 0], expected, atol=1e-12)
+    assert whole.arrays["half"].shape[1] == 1
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_what_is_foreseen_settles_most_rows_before_their_first_term(outputs: int) -> None:
+    made, rows = ordinary(outputs)
+    stage = Nearest.fit(made, rows[:300], components=6).cautious(2)
+    assert stage.arrays["steps"][0] == 0
+    assert 0.5 < stage.arrays["foresight"][0] < 2
+    found, answers = stage.decide(rows[300:]), made.rule.answer(Dense(made).outputs(rows[300:]))
+    at_once = np.asarray(found.evaluations) == 0
+    assert at_once.mean() > 0.4
+    assert (found.answers == answers)[at_once].mean() > 0.98
+
+
+def test_foresight_is_the_slope_from_what_is_foreseen_to_the_outputs() -> None:
+    made, rows = ordinary()
+    basis, outputs = principal_directions(made.points, 6), Dense(made).outputs(rows)
+    sums = foreseen(made, basis, rows) @ made.weights
+    [slope, _] = np.polyfit(sums[:, 0], outputs[:, 0], 1)
+    np.testing.assert_allclose(foresight(made, basis, rows, outputs), slope, rtol=1e-9)
+    np.testing.assert_allclose(foresight(made, np.eye(8), rows, outputs), 1, rtol=1e-5)
+    assert foresight(made, basis, rows[:1], outputs[:1]) == 0
+
+
+@both_forms
+def test_the_paper_foresees_nothing(form: str) -> None:
+    made, rows = ordinary()
+    stage = Nearest.fit(made, rows, form=form, mode="paper")
+    assert stage.arrays["foresight"].tolist() == [0]
+    assert stage.arrays["steps"][0] == 1
+    sums, order = stage.sums(rows[:9])[0], stage.order(rows[:9])
+    values = made.kernel.matrix(rows[:9], made.points)
+    first = made.bias + made.weights[order[:, 0]] * values[np.arange(9), order[:, 0]][:, None]
+    np.testing.assert_allclose(sums[:, 0], first, atol=1e-5)
 
 
 @both_forms
@@ -230,7 +282,7 @@ def test_a_pair_of_classes_has_the_thresholds_of_their_own_rows() -> None:
     made = replace(made, rule=OneVsOneVote(np.arange(3)))
     answers = made.rule.answer(Dense(made).outputs(rows))
     assert set(answers.tolist()) == {0, 1, 2}
-    whole, without = (Nearest.fit(made, some) for some in (rows, rows[answers != 2]))
+    whole, without = (Nearest.fit(made, some, mode="paper") for some in (rows, rows[answers != 2]))
     np.testing.assert_allclose(whole.arrays["middle"][:, :, 0], without.arrays["middle"][:, :, 0], atol=1e-12)
     assert not np.allclose(whole.arrays["middle"][:, :, 1], without.arrays["middle"][:, :, 1])
 
@@ -284,9 +336,11 @@ def test_the_sketch_keeps_the_points_norms_and_most_of_the_products() -> None:
     assert np.linalg.norm(points - points @ basis.T @ basis) < 0.1 * np.linalg.norm(points)
     s, x = sketch_points(basis, points), sketch_rows(basis, rows)
     np.testing.assert_allclose(np.linalg.norm(s, axis=1), np.linalg.norm(points, axis=1))
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), np.linalg.norm(rows, axis=1))
     np.testing.assert_allclose(x @ s.T, (rows @ basis.T) @ (points @ basis.T).T, atol=1e-12)
     made = by_hand(RBF(0.1), points, np.ones(40))
-    np.testing.assert_allclose(scores(made, np.eye(6), rows), made.kernel.matrix(rows, points), rtol=1e-6)
+    values = foreseen(made, np.eye(6), rows)
+    np.testing.assert_allclose(scores(made, values), made.kernel.matrix(rows, points), rtol=1e-6)
 
 
 @both_forms
@@ -353,10 +407,11 @@ def test_numbers_that_overflow_settle_nothing_and_harm_no_neighbour(form: str, k
 def test_steps_and_components_may_be_chosen() -> None:
     made, rows = ordinary()
     stage = Nearest.fit(made, rows)
-    assert stage.arrays["steps"].tolist() == [4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 150]
+    assert stage.arrays["steps"].tolist() == [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 150]
     assert len(stage.arrays["basis"]) == 2
-    assert Nearest.fit(made, rows, budget=10).arrays["steps"].tolist() == [4, 6, 8, 10]
-    assert Nearest.fit(made, rows, budget=3).arrays["steps"].tolist() == [3]
+    assert Nearest.fit(made, rows, budget=10).arrays["steps"].tolist() == [0, 1, 2, 3, 4, 6, 8, 10]
+    assert Nearest.fit(made, rows, budget=1).arrays["steps"].tolist() == [0, 1]
+    assert Nearest.fit(made, rows, mode="paper", budget=5).arrays["steps"].tolist() == [1, 2, 3, 4, 5]
     assert Nearest.fit(made, rows, steps=[2, 9]).arrays["steps"].tolist() == [2, 9]
     assert len(Nearest.fit(made, rows, components=7).arrays["basis"]) == 7
     assert len(Nearest.fit(made, rows, form="cells").arrays["centers"]) == 6
@@ -374,7 +429,10 @@ def test_steps_and_components_may_be_chosen() -> None:
         ({"budget": 0}, "budget must be at least 1, got 0"),
         ({"window": -1}, "window must be at least 0, got -1"),
         ({"cells": 0}, "cells must be at least 1, got 0"),
-        ({"steps": [0, 3]}, "steps must ascend from at least 1"),
+        ({"steps": [0, 3], "mode": "paper"}, "steps must ascend from at least 1"),
+        ({"steps": [0, 3], "form": "cells"}, "steps must ascend from at least 1"),
+        ({"steps": [-1, 3]}, "steps must ascend from at least 0"),
+        ({"steps": [0]}, "steps must ascend"),
         ({"steps": [3, 3]}, "steps must ascend"),
         ({"steps": [4, 151]}, "at most the 150 points"),
         ({"steps": []}, "steps must be a list"),

@@ -26,7 +26,7 @@ from ..strategies import by_hand
 from .files import Change, assert_comes_back, put, set_at, typed, without
 from .test_nearest import ordinary
 
-FLOATS = ("basis", "centers", "middle", "half")
+FLOATS = ("basis", "foresight", "centers", "middle", "half")
 COUNTS = ("steps", "orders")
 RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
 
@@ -63,6 +63,7 @@ CHANGES: dict[str, Change] = {
     **{f"{name} of float32": typed(name, np.float32) for name in (*FLOATS, *COUNTS)},
     **{f"{name} of int32": typed(name, np.int32) for name in (*FLOATS, *COUNTS)},
     **{f"{name} missing": without(name) for name in (*FLOATS, *COUNTS)},
+    "foresight for cells": set_at("foresight", 0, 0.5),
     "orders negative": set_at("orders", (1, 3), -1),
     "orders past the points": set_at("orders", (4, 39), 150),
     "orders enormous": set_at("orders", (0, 0), 2**62),
@@ -106,6 +107,8 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
         put("orders", np.zeros((5, 39), np.int64)),
         put("orders", np.zeros((4, 40), np.int64)),
         put("centers", np.zeros((5, 3))),
+        put("foresight", np.zeros(0)),
+        put("foresight", np.zeros(2)),
         put("basis", np.zeros((0, 8))),
         put("basis", np.zeros((2, 7))),
         put("basis", np.zeros((257, 8))),

@@ -18,7 +18,7 @@ from dormie.errors import PlanFileError
 from dormie.kernels import RBF, Sigmoid
 from dormie.landmarks import w_greedy
 from dormie.machine import Floats
-from dormie.plan import Exact, Plan, Source
+from dormie.plan import Evidence, Exact, Plan, Risk, Source
 from dormie.plan_file import load as load_plan
 from dormie.predictor import Predictor
 from dormie.stages import Dense, ReducedSet
@@ -40,6 +40,38 @@ def _plan() -> tuple[Plan, Floats]:
 
 def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Path) -> None:
     assert_comes_back(*_plan(), tmp_path / "plan")
+
+
+RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
+
+
+def _calibrated() -> ReducedSet:
+    made, _ = machine(RBF(0.3), 60, 3, 3)
+    weights = np.random.default_rng(1).normal(size=(8, 3))
+    return ReducedSet.calibrated(made, made.points[:8], [weights], np.full((1, 3), 0.25))
+
+
+@pytest.mark.parametrize("caution", [2, np.float32(2), np.int64(2)])
+def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
+    stage = _calibrated().cautious(caution)
+    plan = Plan(stage.machine, (stage, Dense(stage.machine)), RISK, Source("a test", 60, {}))
+    assert_comes_back(plan, np.random.default_rng(0).normal(size=(50, 3)), tmp_path / "plan")
+    (again, _) = load_plan(tmp_path / "plan").stages
+    assert type(again.caution) is float  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(again.cautious(1.0).arrays["rho"], 0.25)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("caution", [0, 0.0, -1, np.nan, np.inf, "2", None, True])
+def test_a_caution_that_half_widths_cannot_be_scaled_by_is_refused(caution: Any) -> None:
+    stage = _calibrated()
+    for use in (stage.cautious, lambda wrong: ReducedSet(stage.machine, stage.arrays, False, wrong)):
+        with pytest.raises(ValueError, match="reduced_set: caution must be"):
+            use(caution)
+
+
+def test_half_widths_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="rho is not finite"):
+        _calibrated().cautious(1e300).cautious(1e-10).cautious(1e308)
 
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:

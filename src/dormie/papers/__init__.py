@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dormie.papers import burges1997, decoste2002, decoste2002_figures, muller2004
+from dormie.papers import (
+    burges1997,
+    decoste2002,
+    decoste2002_figures,
+    decoste2003,
+    decoste2003_figures,
+    muller2004,
+)
 from dormie.papers.table import Table
 
 
@@ -39,5 +46,11 @@ PAPERS = {
         "Burges and Schoelkopf, Improving the Accuracy and Speed of Support Vector Machines, NIPS 1997",
         burges1997.tables,
         small=burges1997.small_tables,
+    ),
+    "decoste2003": Paper(
+        "DeCoste and Mazzoni, Fast Query-Optimized Kernel Machine Classification, ICML 2003",
+        decoste2003.tables,
+        decoste2003_figures.draw,
+        small=decoste2003.small_tables,
     ),
 }

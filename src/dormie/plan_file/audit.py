@@ -22,6 +22,7 @@ _SCHEMA: dict[str, Kinds] = {
     "trials": list,
     "arrays": dict,
 }
+_NOTE: dict[str, Kinds] = {"note": str}
 _MACHINE: dict[str, Kinds] = {
     "kernel": dict,
     "rule": dict,
@@ -37,7 +38,7 @@ def audit(document: Document) -> None:
     """PlanFileError unless the document keeps to the protocol in every particular."""
     schema = document.schema
     _audit_protocol(schema)
-    require_fields(schema, "schema.json", _SCHEMA)
+    require_fields(schema, "schema.json", _SCHEMA, optional=_NOTE)
     audit_arrays(schema["arrays"], document.arrays)
     used = _audit_machine(schema) + _audit_stages(schema)
     if sorted(used) != sorted(schema["arrays"]):
@@ -173,7 +174,7 @@ def _audit_guarantee(guarantee: dict[str, Any], schema: dict[str, Any]) -> None:
 
 
 def _audit_source(source: dict[str, Any]) -> None:
-    require_fields(source, "source", {"description": str, "points": int, "versions": dict})
+    require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional={"seconds": float})
     _require_versions(source["versions"], "source.versions")
 
 

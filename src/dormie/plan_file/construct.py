@@ -25,10 +25,11 @@ def construct(document: Document) -> Plan:
         machine = _machine(document)
         stages = tuple(_stage(stage, machine, document) for stage in schema["stages"])
         guarantee = _guarantee(schema["guarantee"])
+        source, rewrites = Source(**schema["source"]), tuple(schema["rewrites"])
+        trials = tuple(Trial(**trial) for trial in schema["trials"])
+        return Plan(machine, stages, guarantee, source, rewrites, trials, schema.get("note", ""))
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise PlanFileError(f"the parts of the plan do not fit together: {error}") from error
-    trials = tuple(Trial(**trial) for trial in schema["trials"])
-    return Plan(machine, stages, guarantee, Source(**schema["source"]), tuple(schema["rewrites"]), trials)
 
 
 def _array(name: str, document: Document) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dormie.kernels import Custom, Kernel, Normalized
 from dormie.machine import Machine
-from dormie.plan import Evidence, Guarantee, Plan, Risk
+from dormie.plan import Evidence, Guarantee, Plan, Risk, Source
 from dormie.plan_file import npy
 from dormie.plan_file.document import PROTOCOL, Document, Raw
 from dormie.plan_file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
@@ -28,14 +28,11 @@ def describe(plan: Plan) -> Document:
         "machine": _machine(plan.machine, members),
         "stages": [_stage(stage, number, members) for number, stage in enumerate(plan.stages)],
         "guarantee": _guarantee(plan.guarantee),
-        "source": {
-            "description": str(plan.source.description),
-            "points": int(plan.source.points),
-            "versions": _versions(plan.source.versions),
-        },
+        "source": _source(plan.source),
         "rewrites": [str(name) for name in plan.rewrites],
         "trials": [_fields(trial, TRIAL) for trial in plan.trials],
         "arrays": members.entries,
+        **({"note": str(plan.note)} if plan.note else {}),
     }
     return Document(schema, dict(sorted(members.raw.items())))
 
@@ -91,6 +88,15 @@ def _fields(value: object, kinds: dict[str, type]) -> dict[str, Any]:
 
 def _versions(versions: dict[str, str]) -> dict[str, str]:
     return {str(name): str(version) for name, version in versions.items()}
+
+
+def _source(source: Source) -> dict[str, Any]:
+    described = {
+        "description": str(source.description),
+        "points": int(source.points),
+        "versions": _versions(source.versions),
+    }
+    return described if source.seconds is None else described | {"seconds": float(source.seconds)}
 
 
 def _guarantee(guarantee: Guarantee) -> dict[str, Any]:

@@ -28,10 +28,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def require_fields(value: Any, where: str, expected: dict[str, Kinds]) -> None:
-    """An object with just these fields, each of its type."""
+def require_fields(
+    value: Any, where: str, expected: dict[str, Kinds], optional: dict[str, Kinds] | None = None
+) -> None:
+    """An object with just these fields, each of its type; the optional ones may be left out."""
     require_kind(value, where, dict)
-    missing, unknown = sorted(expected.keys() - value.keys()), sorted(value.keys() - expected.keys())
+    missing = sorted(expected.keys() - value.keys())
+    expected = expected | {name: kinds for name, kinds in (optional or {}).items() if name in value}
+    unknown = sorted(value.keys() - expected.keys())
     if missing:
         raise PlanFileError(f"{where} lacks {', '.join(missing)}")
     if unknown:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dormie.blas import one_thread
 from dormie.kernels import Kernel
 from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
@@ -72,6 +73,7 @@ def fit(
     method: str = "together",
     start: str = "middles",
     seed: int = 0,
+    outputs: Floats | None = None,
 ) -> Reduced:
     """Reduced sets of one or several sizes, nested: each is the beginning of the next.
 
@@ -80,6 +82,7 @@ def fit(
     method     "together", or "one_by_one": as the paper extracts them, for the distance in feature space
     start      "middles" of the support vectors, class by class, or "w_greedy", the most telling of them
     seed       of the middles and of the batches of rows
+    outputs    of the machine for these rows, where they are known already
     """
     nested = _checked_sizes(machine, sizes)
     require_slope(machine.kernel)
@@ -87,11 +90,11 @@ def fit(
     if not machine.weights.any():
         return _constant(machine, nested)
     bare, unit = in_units(replace(machine, input_map=None))
-    with Progress() as progress:
+    with Progress() as progress, one_thread():
         goal: Goal = (
             Norm(bare, nested)
             if objective == "norm"
-            else Outputs(bare, _rows(machine, rows, nested, seed) / unit, nested, seed)
+            else _outputs_goal(machine, bare, unit, rows, nested, seed, outputs)
         )
         vectors = _vectors(bare, nested, goal, method, start, seed, progress)
         progress.say("solving for the weights")
@@ -147,10 +150,17 @@ def _require_no_geometry(kernel: Kernel, objective: str, start: str) -> None:
         raise ValueError(f"start='w_greedy' needs a kernel that is an inner product, not {kernel}: use 'middles'")
 
 
-def _rows(machine: Machine, rows: Any, nested: tuple[int, ...], seed: int) -> Floats:
-    """Rows in mapped coordinates: some of them where they are very many, and the support vectors too where few."""
-    given = mapped(machine, sample_rows(machine, check_rows(rows, machine), _MOST_ROWS, seed))
-    return given if len(given) >= _ROWS_A_VECTOR * nested[-1] else np.vstack([given, machine.points])
+def _outputs_goal(
+    machine: Machine, bare: Machine, unit: float, rows: Any, nested: tuple[int, ...], seed: int, outputs: Floats | None
+) -> Outputs:
+    """The goal over the rows: over some of them where they are very many, and the support vectors too where few."""
+    checked = check_rows(rows, machine)
+    given = mapped(machine, sample_rows(machine, checked, _MOST_ROWS, seed))
+    if len(given) < checked.shape[0]:
+        outputs = None
+    if len(given) < _ROWS_A_VECTOR * nested[-1]:
+        given, outputs = np.vstack([given, machine.points]), None
+    return Outputs(bare, given / unit, nested, seed, outputs)
 
 
 def _vectors(

@@ -35,13 +35,17 @@ _NOTHING = 1e-30  # a loss whose logarithm can still be taken
 class Outputs:
     """The loss of vectors over rows; `sizes` are nested, and each counts by the logarithm of its own loss."""
 
-    def __init__(self, machine: Machine, rows: Floats, sizes: Sequence[int], seed: int) -> None:
+    def __init__(
+        self, machine: Machine, rows: Floats, sizes: Sequence[int], seed: int, outputs: Floats | None = None
+    ) -> None:
+        """outputs: of the rows, where they are known already."""
         self.sizes = sizes
         self._machine = machine
         self.kernel, self._unit = unit_kernel(machine.kernel, machine.points)
         _require_single(self.kernel, rows)
         self._rows, self._single = rows, rows.astype(np.float32)
-        sums = Dense(replace(machine, bias=np.zeros_like(machine.bias))).outputs(rows)
+        bare = replace(machine, bias=np.zeros_like(machine.bias))
+        sums = Dense(bare).outputs(rows) if outputs is None else outputs - machine.bias
         self._size = power_of_two(sums)
         self._targets = sums / self._size
         self._counts = importance(machine.rule, sums + machine.bias)

@@ -2,10 +2,14 @@
 
 The native core evaluates in float32 with a radius that covers every rounding on the way; a row whose answer the
 radius leaves open is evaluated again in float64. Outputs are always float64.
+
+A plan with a stated risk may do without that second look (`Dense.rounded`): what float32 gets wrong is then part of the
+risk, and is seen in calibration like any other disagreement.
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy.typing as npt
@@ -23,10 +27,27 @@ class Dense(Stage):
 
     name = "dense"
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, certified: bool = True) -> None:
         self.machine = machine
+        self.certified = certified
         self._native = native.dense(machine)
         self._screens = self._native is not None and not _wants_outputs(machine.rule)
+
+    def rounded(self) -> Dense:
+        """The same stage, answering from float32 alone."""
+        return self._with(certified=False)
+
+    def exact(self) -> Dense:
+        """The same stage, with float64 where float32 leaves a doubt."""
+        return self._with(certified=True)
+
+    def _with(self, certified: bool) -> Dense:
+        other = copy.copy(self)
+        other.certified = certified
+        return other
+
+    def __str__(self) -> str:
+        return self.name if self.certified else f"{self.name}(float32)"
 
     def prepare(self) -> None:
         """Lay the points out now rather than in the first call, which may have a deadline."""
@@ -55,20 +76,20 @@ class Dense(Stage):
     def decide(self, rows: Any) -> Decisions:
         if not self._screens:
             return Decisions(self.machine.rule.answer(self.outputs(rows)), None, self.machine.n_points)
-        answers, evaluations = self._native.decide(*native.arguments(rows))
+        answers, evaluations = self._native.decide(*native.arguments(rows, self.certified))
         return Decisions(answers, None, evaluations)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        return {}, {}
+        return {} if self.certified else {"certified": False}, {}
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Dense:
-        if numbers or arrays:
-            raise ValueError("the dense stage has no data of its own")
-        return cls(machine)
+        if arrays or numbers not in ({}, {"certified": False}):
+            raise ValueError("dense: the arrays or numbers of another stage")
+        return cls(machine, **numbers)
 
-    def __reduce__(self) -> tuple[type[Dense], tuple[Machine]]:
-        return Dense, (self.machine,)
+    def __reduce__(self) -> tuple[type[Dense], tuple[Machine, bool]]:
+        return Dense, (self.machine, self.certified)
 
 
 def _wants_outputs(rule: Rule) -> bool:

@@ -3,13 +3,15 @@
 One vector an output, fitted to the full machine's outputs on sample rows; a row is settled where the linear outputs are
 so far from 0 that hardly any sample row of the other sign came there. It costs as much as one support vector an output.
 
-The paper trains a linear SVM on the labels. Least squares on the outputs of the full machine (with a ridge) settles at
-least as much at the same rate of disagreement, and takes no iterations. In a one-vs-one machine the vector and the
-thresholds of a pair come from the rows of its two classes: see `dormie.thresholds.relevant`.
+The paper trains a linear SVM on the labels. Least squares on the outputs of the full machine (with a ridge), where only
+what falls short of an output counts, settles at least as much at the same rate of disagreement, and takes a few
+products of one matrix. In a one-vs-one machine the vector and the thresholds of a pair come from the rows of its two
+classes: see `dormie.thresholds.relevant`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,8 +35,9 @@ from dormie.thresholds import (
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-_RIDGE = 1e-2  # of the mean variance of the features
-_DEVIATIONS = 3.0  # from the mean of the rows that lean the wrong way
+_RIDGE = 0.1  # of the mean variance of the features
+_ROUNDS = 10  # of fitting to what falls short: more bring little
+_DEVIATIONS = 2.0  # from the mean of the rows that lean the wrong way
 _LEAST_LEAN = 0.05  # of the outputs' spread: what no wrong-leaning row was seen beyond may still be wrong
 
 
@@ -56,10 +59,13 @@ class LinearFilter(CautiousStage):
         self._native = native.linear_filter(machine, arrays)
 
     @classmethod
-    def fit(cls, machine: Machine, rows: Any) -> LinearFilter:
-        """The filter that fits the machine on checked rows, unlabelled; the rows need not be held out."""
+    def fit(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> LinearFilter:
+        """The filter that fits the machine on checked rows, unlabelled; the rows need not be held out.
+
+        outputs: of the machine for these rows, where they are known already
+        """
         require_classifier(cls.name, machine)
-        outputs, x = Dense(machine).outputs(rows), mapped(machine, rows)
+        outputs, x = Dense(machine).outputs(rows) if outputs is None else outputs, mapped(machine, rows)
         if not len(x):
             raise ValueError("linear_filter: there are no rows to fit it on")
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused with the arrays it ends up in
@@ -110,27 +116,49 @@ def _require_fit(machine: Machine, arrays: Arrays) -> None:
 def _fitted(machine: Machine, x: Floats, outputs: Floats) -> Arrays:
     """The arrays that fit the outputs of mapped rows."""
     counted = relevant(machine.rule, outputs)
-    found = [_least_squares(x[mine], g[mine]) for g, mine in zip(outputs.T, counted.T, strict=True)]
+    found = [_fit_one(x[mine], g[mine]) for g, mine in zip(outputs.T, counted.T, strict=True)]
     vectors, bias = np.array([v for v, _ in found]), np.array([b for _, b in found])
     thresholds = _lean(x @ vectors.T + bias, positive(machine.rule, outputs), counted)
     vectors, bias = _on_raw_rows(machine, vectors, bias)
     return {"vectors": vectors, "bias": bias, "middle": thresholds.middle, "half": thresholds.half}
 
 
-def _least_squares(x: Floats, g: Floats) -> tuple[Floats, float]:
-    """The vector and bias that fit one output best, with a ridge."""
+def _fit_one(x: Floats, g: Floats) -> tuple[Floats, float]:
+    """The vector and bias that come nearest to one output; where they go beyond it, they are at it."""
     if not len(x):
         return np.zeros(x.shape[1]), 0.0
-    mean, level = x.mean(axis=0), float(g.mean())
-    centered, n, d = x - mean, *x.shape
+    mean = x.mean(axis=0)
+    centered, d = x - mean, x.shape[1]
     ridge = _RIDGE * float(np.einsum("ij,ij->", centered, centered)) / d
     if ridge == 0 or not np.isfinite(ridge):  # all rows are the same, or out of range: there is nothing to go by
-        return np.zeros(d), level
+        return np.zeros(d), float(g.mean())
+    solve, goal = _least_squares(centered, ridge), g
+    for _ in range(_ROUNDS):
+        vector, level = solve(goal), goal.mean()
+        f = centered @ vector + level
+        goal = np.where(g > 0, np.maximum(g, f), np.minimum(g, f))
+    steeper, higher = _line(centered @ vector, g)
+    return steeper * vector, higher - steeper * float(vector @ mean)
+
+
+def _line(f: Floats, g: Floats) -> tuple[float, float]:
+    """Slope and height of the line through outputs near the border: there a ridge, which flattens, must not move it."""
+    near = np.abs(g) <= np.median(np.abs(g))
+    f, g = f[near], g[near]
+    varies = float(np.var(f))
+    slope = float(np.mean((f - f.mean()) * (g - g.mean()))) / varies if varies > 0 else 0.0
+    slope = slope if slope > 0 else 1.0
+    return slope, float(g.mean() - slope * f.mean())
+
+
+def _least_squares(x: Floats, ridge: float) -> Callable[[Floats], Floats]:
+    """From a goal for each row, whatever its mean, to the vector that fits it best; x is centred."""
+    n, d = x.shape
     if n < d:
-        vector = centered.T @ np.linalg.solve(centered @ centered.T + ridge * np.eye(n), g - level)
-    else:
-        vector = np.linalg.solve(centered.T @ centered + ridge * np.eye(d), centered.T @ (g - level))
-    return vector, level - float(vector @ mean)
+        rows = np.linalg.inv(x @ x.T + ridge * np.eye(n))
+        return lambda goal: np.asarray(x.T @ (rows @ (goal - goal.mean())))
+    features = np.linalg.inv(x.T @ x + ridge * np.eye(d))
+    return lambda goal: np.asarray(features @ (x.T @ (goal - goal.mean())))
 
 
 def _lean(values: Floats, positives: Booleans, counted: Booleans) -> Thresholds:

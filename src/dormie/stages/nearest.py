@@ -11,7 +11,9 @@ value counts for every pair of a one-vs-one machine.
 
 Thresholds are of the rows they were fitted on (`dormie.leaning`). mode="paper" has them as in the paper (with `window`,
 each is the extreme over so many steps to either side), and promises nothing. mode="calibrated" is the base that
-`cautious` scales: quantiles in place of extremes, which settle far more at the same rate of disagreement.
+`cautious` scales: usual errors in place of extremes. There the form "query" has foresight: the sketch, which gives an
+order, gives a value for every term as well, and that counts until the exact one comes. So G_k is an estimate of the
+output from the first step on, and most rows need no second.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie import native, reference
-from dormie.leaning import extremes, quantiles
+from dormie.leaning import extremes, usual_errors
 from dormie.machine import Floats, Machine
 from dormie.rows import mapped, require_finite
-from dormie.sketch import principal_directions, scores, tug_of_war
+from dormie.sketch import foreseen, foresight, principal_directions, scores, tug_of_war
 from dormie.stages.base import CautiousStage, Decisions
+from dormie.stages.dense import Dense
 from dormie.thresholds import Thresholds, require_caution, require_classifier, require_floats, require_thresholds
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -39,13 +42,15 @@ _MOST_COMPONENTS = 256  # as many as the native core has room for
 _BUDGET = 256
 _CELLS = 64
 _ROWS_A_CELL = 100  # with fewer, its thresholds are mostly chance
+_FORESEEN_ROWS = 500  # that foresight, one number, is fitted on
 
 
 class Nearest(CautiousStage):
     """The largest terms first, at most as many as the last step.
 
-    arrays: `basis` (p x d, orthonormal), `steps` (ascending), `centers` (cells x p) and `orders` (cells x last step,
-    points of the machine), both empty in the form "query"; `middle` and `half` (steps x cells x c, or steps x 1 x c).
+    arrays: `basis` (p x d, orthonormal), `steps` (ascending), `foresight` (how many times the sketch's value counts for
+    a term still to come), `centers` (cells x p) and `orders` (cells x last step, points of the machine), both empty in
+    the form "query"; `middle` and `half` (steps x cells x c, or steps x 1 x c).
     """
 
     name = "nearest"
@@ -80,7 +85,7 @@ class Nearest(CautiousStage):
 
         components  of the PCA (default: 60, or a quarter of the features)
         budget      terms after which a row goes on to the next stage (default: 256, or all)
-        steps       after how many terms to ask (default: 4, 6, 8, 12, 16, 24, 32, 48, ... up to the budget)
+        steps       after how many terms to ask (default: 0 with foresight, 1, 2, 3, 4, 6, 8, 12, ... up to the budget)
         window      steps to either side that the paper's thresholds are smoothed over
         cells       that share an order (default: one for every hundred rows, at most 64)
         """
@@ -94,15 +99,17 @@ class Nearest(CautiousStage):
         if not machine.n_points:
             raise ValueError("nearest: the machine has no points, so there is nothing to put in order")
         basis = principal_directions(machine.points, _components(machine, components))
-        at = _steps(machine, budget, steps)
         wanted = 0 if form == "query" else cells or max(1, min(_CELLS, len(x) // _ROWS_A_CELL))
-        arrays = {"basis": basis, "steps": at, **_cells(machine, basis, x, int(at[-1]), wanted, seed)}
+        ahead = _foresight(machine, basis, rows) if form == "query" and mode == "calibrated" else 0.0
+        at = _steps(machine, budget, steps, int(ahead == 0))
+        arrays = {"basis": basis, "steps": at, "foresight": np.array([ahead])}
+        arrays |= _cells(machine, basis, x, int(at[-1]), wanted, seed)
         shape = (len(at), max(len(arrays["centers"]), 1), machine.n_outputs)
         bare = cls(machine, arrays | {"middle": np.zeros(shape), "half": np.zeros(shape)})
         if mode == "paper":
             found = extremes(machine, bare.sums, rows, shape, window)
         else:
-            found = quantiles(machine, bare.sums, rows, shape)
+            found = usual_errors(machine, bare.sums, rows, shape)
         return bare._with(arrays | {"middle": found.middle, "half": found.half}, 1.0)
 
     def cautious(self, caution: float) -> Nearest:
@@ -160,14 +167,16 @@ class Nearest(CautiousStage):
 def _require_fit(machine: Machine, arrays: Arrays) -> None:
     """ValueError unless the arrays are of the shapes and ranges that `fit` gives them."""
     require_classifier(Nearest.name, machine)
-    steps = _require_steps(machine, arrays["steps"])
+    steps = _require_steps(machine, arrays["steps"], int(not arrays["foresight"].any()))
     p = len(arrays["basis"]) if arrays["basis"].ndim else 0
     m = len(arrays["centers"]) if arrays["centers"].ndim else 0
     if not 1 <= p <= _MOST_COMPONENTS:
         raise ValueError(f"nearest: basis must have between 1 and {_MOST_COMPONENTS} directions, got {p}")
     require_thresholds(Nearest.name, arrays, (len(steps), max(m, 1), machine.n_outputs))
-    for name, shape in (("basis", (p, machine.n_features)), ("centers", (m, p))):
+    for name, shape in (("basis", (p, machine.n_features)), ("foresight", (1,)), ("centers", (m, p))):
         require_floats(Nearest.name, name, arrays[name], shape)
+    if m and arrays["foresight"].any():
+        raise ValueError("nearest: foresight must be 0 in the form 'cells', where rows have no values of their own")
     orders = arrays["orders"]
     if orders.shape != (m, steps[-1]) or orders.dtype != np.int64:
         raise ValueError(
@@ -177,12 +186,14 @@ def _require_fit(machine: Machine, arrays: Arrays) -> None:
         raise ValueError(f"nearest: orders must name points from 0 to {machine.n_points - 1}")
 
 
-def _require_steps(machine: Machine, steps: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _require_steps(machine: Machine, steps: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
     if steps.ndim != 1 or steps.dtype != np.int64 or not len(steps):
         raise ValueError(f"nearest: steps must be a list of int64, got {steps.dtype} of shape {steps.shape}")
-    if steps[0] < 1 or (steps[1:] <= steps[:-1]).any() or steps[-1] > machine.n_points:
+    ascending = steps[0] >= least and (steps[1:] > steps[:-1]).all()
+    if not ascending or not 1 <= steps[-1] <= machine.n_points:
         raise ValueError(
-            f"nearest: steps must ascend from at least 1 to at most the {machine.n_points} points, got {steps.tolist()}"
+            f"nearest: steps must ascend from at least {least} to at most the {machine.n_points} points, "
+            f"got {steps.tolist()}"
         )
     return steps
 
@@ -207,13 +218,18 @@ def _components(machine: Machine, wish: int | None) -> int:
     return wish
 
 
-def _steps(machine: Machine, budget: int | None, steps: Sequence[int] | None) -> npt.NDArray[np.int64]:
-    """The steps asked for; else powers of two and the numbers halfway between, from 4 to the budget."""
+def _steps(machine: Machine, budget: int | None, steps: Sequence[int] | None, least: int) -> npt.NDArray[np.int64]:
+    """The steps asked for; else the least, powers of two and the numbers halfway between, up to the budget."""
     if steps is not None:
-        return _require_steps(machine, np.array(steps, dtype=np.int64))
+        return _require_steps(machine, np.array(steps, dtype=np.int64), least)
     last = min(budget or _BUDGET, machine.n_points)
-    usual = sorted(size << k for size in (4, 6) for k in range(last.bit_length()))
+    usual = sorted({least, *(size << k for size in (1, 3) for k in range(last.bit_length()))})
     return np.array([*(k for k in usual if k < last), last], dtype=np.int64)
+
+
+def _foresight(machine: Machine, basis: Floats, rows: Any) -> float:
+    some = rows[:: max(1, rows.shape[0] // _FORESEEN_ROWS)]
+    return foresight(machine, basis, mapped(machine, some), Dense(machine).outputs(some))
 
 
 def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, seed: int) -> Arrays:
@@ -231,4 +247,4 @@ def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, s
 
 
 def _mean_scores(machine: Machine, basis: Floats, x: Floats) -> Floats:
-    return np.asarray(scores(machine, basis, x).mean(axis=0))
+    return np.asarray(scores(machine, foreseen(machine, basis, x)).mean(axis=0))

@@ -33,6 +33,7 @@ from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rows import require_finite
 from dormie.stages.base import CautiousStage, Decisions, require_inner_product
+from dormie.thresholds import require_caution
 from dormie.triangular import cholesky, solve_gram
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -58,7 +59,7 @@ class ReducedSet(CautiousStage):
         self.machine = machine
         self.arrays = arrays
         self.certified = certified
-        self.caution = caution
+        self.caution = _require_positive(caution)
         self.sizes: tuple[int, ...] = tuple(arrays["sizes"].tolist())
         self._native = native.reduced_set(machine, arrays)
 
@@ -96,7 +97,9 @@ class ReducedSet(CautiousStage):
     def cautious(self, caution: float) -> ReducedSet:
         if self.certified:
             raise ValueError("reduced_set: certified half-widths are what they are; calibrated ones can be scaled")
-        half_widths = self.arrays["rho"] * (caution / self.caution)
+        caution = _require_positive(caution)
+        with np.errstate(over="ignore"):  # what overflows is refused with the arrays
+            half_widths = self.arrays["rho"] * (caution / self.caution)
         return ReducedSet(self.machine, self.arrays | {"rho": half_widths}, False, caution)
 
     def __str__(self) -> str:
@@ -128,12 +131,17 @@ class ReducedSet(CautiousStage):
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> ReducedSet:
         if set(arrays) != set(native.VECTORS) or {n: type(v) for n, v in numbers.items()} != _NUMBERS:
             raise ValueError("reduced_set: the arrays or numbers of another stage")
-        if not 0 < numbers["caution"] < math.inf:
-            raise ValueError(f"reduced_set: caution must be positive and finite, got {numbers['caution']}")
         return cls(machine, arrays, **numbers)
 
     def __reduce__(self) -> tuple[type[ReducedSet], tuple[Any, ...]]:
         return ReducedSet, (self.machine, self.arrays, self.certified, self.caution)
+
+
+def _require_positive(caution: Any) -> float:
+    """The caution as a float, or ValueError: half-widths of 0 could not be scaled to another one."""
+    if not (checked := require_caution(ReducedSet.name, caution)):
+        raise ValueError("reduced_set: caution must be positive, got 0; the smaller it is, the bolder the stage")
+    return checked
 
 
 def _require_fit(machine: Machine, arrays: Arrays) -> None:

@@ -1,0 +1,119 @@
+"""What a caller of `dormie.compile` asks for, checked before any work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Real
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from dormie.anytime import require_finite
+from dormie.calibration import rows_needed
+from dormie.kernels import Custom
+from dormie.machine import Machine
+from dormie.plan import Exact, Guarantee, Tolerance, require_share
+from dormie.risk import Request
+from dormie.rows import check_rows
+from dormie.rules import Value
+from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest
+from dormie.training_rows import warn_of_training_rows
+
+CONFIDENCE = 0.95
+
+_LEAST_RISK, _LEAST_DOUBT = 1e-12, 1e-9  # closer to 0 or 1 the rows needed cannot be told, or had
+
+
+def whole_seed(seed: Any) -> int:
+    """A seed that numpy takes, and a plan file."""
+    try:
+        whole = index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be a whole number, such as 0, got {seed!r}") from None
+    if not 0 <= whole < 2**63:
+        raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {whole}")
+    return whole
+
+
+def method_names(methods: Sequence[str] | None) -> list[str] | None:
+    """The stages to choose from, besides the dense one; None for all."""
+    if methods is None:
+        return None
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        example = methods if isinstance(methods, str) else Geometry.name
+        raise TypeError(f"methods must be a list of names, such as [{example!r}]")
+    unknown = [name for name in methods if name not in STAGES]
+    if unknown:
+        raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(STAGES)}")
+    return [name for name in methods if name != Dense.name]
+
+
+def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
+    """Rows ready for the stages, every value finite, or None; what is wrong with them is said of the parameter."""
+    if given is None or isinstance(machine.kernel, Custom):
+        return given
+    try:
+        rows = check_rows(given, machine)
+        require_finite(rows, machine)
+    except (TypeError, ValueError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
+    if not rows.shape[0]:
+        raise ValueError(f"there are no rows in {name}: pass some, or leave {name} out")
+    return rows
+
+
+def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
+    """The machine with its tolerance, and what is promised of its answers without a risk."""
+    if tolerance is None:
+        return machine, Exact()
+    if not isinstance(machine.rule, Value):
+        raise ValueError("tolerance is for regressors; a classifier's answers are exact without it")
+    if not isinstance(tolerance, Real):
+        raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
+    if not 0 < tolerance < np.inf:
+        raise ValueError(f"tolerance must be positive and finite, got {tolerance}; leave it out for exact values")
+    return replace(machine, rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
+
+
+def risk_request(
+    machine: Machine,
+    rows: Any | None,
+    risk: Any,
+    confidence: Any,
+    per_class: Any,
+    seed: int,
+) -> Request:
+    """What is asked for with a risk; warns of rows that cannot certify it."""
+    if isinstance(machine.rule, Value):
+        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
+    if isinstance(risk, Real) and risk == 0:
+        raise ValueError("risk must lie between 0 and 1, got 0; leave it out for an exact plan")
+    _require_between(risk, "risk", _LEAST_RISK)
+    _require_between(confidence, "confidence", _LEAST_DOUBT)
+    if not isinstance(per_class, bool | np.bool_):
+        raise TypeError(f"per_class must be True or False, got {per_class!r}")
+    if rows is None:
+        needed = rows_needed(risk, confidence)
+        raise ValueError(
+            f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
+        )
+    warn_of_training_rows(machine, rows)
+    return Request(float(risk), float(confidence), bool(per_class), seed)
+
+
+def require_no_need_of_risk(names: list[str] | None, fit_rows: Any | None, confidence: Any, per_class: Any) -> None:
+    """Raise for what would be ignored without a risk."""
+    for name in names or []:
+        if name in (LinearFilter.name, Nearest.name):
+            raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")
+    given = {"fit_rows": fit_rows is not None, "confidence": confidence != CONFIDENCE, "per_class": bool(per_class)}
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ValueError(f"{name} counts only with a risk: pass one too, such as risk=0.001, or leave {name} out")
+
+
+def _require_between(value: Any, name: str, least: float) -> None:
+    require_share(value, name)
+    if not least <= value <= 1 - least:
+        raise ValueError(f"{name} must be at least {least:g} and at most 1 - {least:g}, got {value!r}")

@@ -1,0 +1,180 @@
+"""The pairs of DeCoste & Mazzoni, on made-up digits: a few blurred blobs in 30 pixels for each of the ten classes."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dormie import datasets, flow
+from dormie.calibration import p_value
+from dormie.datasets import Dataset
+from dormie.machine import Machine
+from dormie.papers import decoste2003, decoste2003_figures
+from dormie.papers.decoste2003_free import Free, free_table
+from dormie.papers.decoste2003_pairs import (
+    CALIBRATED,
+    CONFIDENCE,
+    MACHINES,
+    PAIRS,
+    SIMPLE,
+    SMOOTHED,
+    WITH_FILTER,
+    Extent,
+    Pair,
+    certified,
+    degree_9,
+    rbf,
+    ways,
+)
+from dormie.papers.table import Table
+from dormie.stages import Dense, LinearFilter, Nearest
+
+EXTENT = Extent(((0, 1), (3, 8)), ((0, 1),), held_out=400, most_rows=400, risk=0.02, budget=64)
+
+
+def _digits(count: int, seed: int) -> tuple[Any, Any]:
+    middles = np.random.default_rng(0).uniform(0, 1, size=(10, 3, 30))
+    rng = np.random.default_rng(seed)
+    y = rng.integers(10, size=count)
+    return np.clip(middles[y, rng.integers(3, size=count)] + 0.3 * rng.normal(size=(count, 30)), 0, 1), y
+
+
+@cache
+def data() -> Dataset:
+    return Dataset("mnist", "made up", *_digits(5000, 1), *_digits(2000, 2))
+
+
+@cache
+def problem() -> tuple[Pair, Machine]:
+    pair = Pair.of(data(), (3, 8), EXTENT)
+    return pair, degree_9(pair)
+
+
+@cache
+def all_tables() -> tuple[Table, ...]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets, "load", lambda _: data())
+        return tuple(decoste2003.tables_of(EXTENT, 0))
+
+
+def _row_set(rows: Any) -> set[bytes]:
+    return {row.tobytes() for row in rows}
+
+
+def test_digits_that_train_are_held_out_and_judge_are_other_digits() -> None:
+    pair, _ = problem()
+    assert (len(pair.held_out), len(pair.train), len(pair.test)) == (400, 400, 400)
+    parts = [_row_set(rows) for rows in (pair.train, pair.held_out, pair.test)]
+    assert len(set.union(*parts)) == 1200
+    threes = _row_set(data().X[data().y == 3])
+    assert [row.tobytes() in threes for row in pair.train] == (pair.train_signs == 1).tolist()
+    assert set(pair.test_signs.tolist()) == {-1, 1}
+    assert len(pair.all_ten) == 400
+    assert len(PAIRS) == 45
+
+
+def test_the_kernels_are_those_said() -> None:
+    pair, machine = problem()
+    u, v = pair.train[:5], pair.train[5:9]
+    cosines = (u @ v.T) / np.linalg.norm(u, axis=1)[:, None] / np.linalg.norm(v, axis=1)
+    np.testing.assert_allclose(machine.kernel.matrix(u, v), cosines**9)
+    apart = ((u[:, None] - v) ** 2).sum(axis=2)
+    np.testing.assert_allclose(rbf(pair).kernel.matrix(u, v), np.exp(-0.02 * apart))
+
+
+def test_ways_have_the_papers_thresholds_or_a_certified_caution() -> None:
+    pair, machine = problem()
+    found = ways(machine, pair, EXTENT)
+    for kind in (SIMPLE, SMOOTHED, CALIBRATED):
+        [nearest], (first, second) = found[kind], found[WITH_FILTER + kind]
+        assert isinstance(nearest, Nearest)
+        assert isinstance(first, LinearFilter)
+        assert isinstance(second, Nearest)
+        assert (nearest.arrays["foresight"][0] > 0) == (kind == CALIBRATED)
+    [simple], [smoothed] = found[SIMPLE], found[SMOOTHED]
+    assert isinstance(simple, Nearest)
+    assert isinstance(smoothed, Nearest)
+    assert (smoothed.arrays["half"] >= simple.arrays["half"]).all()
+    assert (smoothed.arrays["half"] > simple.arrays["half"]).any()
+
+
+def test_a_certified_way_disagrees_on_no_more_held_out_rows_than_it_may() -> None:
+    pair, machine = problem()
+    stages = LinearFilter.fit(machine, pair.train), Nearest.fit(machine, pair.train)
+    found: Any = certified(stages, pair.held_out, EXTENT.risk)
+    assert len({stage.caution for stage in found}) == 1
+    right = Dense(machine).decide(pair.held_out).answers
+    seen = int(np.sum(flow.run((*found, Dense(machine)), pair.held_out).answers != right))
+    assert p_value(len(right), seen, EXTENT.risk) <= 1 - CONFIDENCE
+    bolder: Any = certified(stages, pair.held_out, 0.2)
+    assert bolder[0].caution < found[0].caution
+
+
+def test_where_nothing_can_be_certified_the_dense_stage_is_left() -> None:
+    pair, machine = problem()
+    wrong = Nearest.fit(machine, pair.train)
+    upside_down = wrong.arrays | {"middle": wrong.arrays["middle"] + 5, "half": np.zeros_like(wrong.arrays["half"])}
+    assert certified((Nearest(machine, upside_down),), pair.held_out, EXTENT.risk) == ()
+
+
+def test_counts_are_those_of_the_rows_one_by_one() -> None:
+    pair, machine = problem()
+    result = decoste2003.measure(machine, pair, EXTENT, 0)
+    found, full = ways(machine, pair, EXTENT), Dense(machine)
+    right = full.decide(pair.test).answers
+    assert result.errors == int(np.sum(machine.rule.labels(right) != pair.test_signs))
+    for name, stages in found.items():
+        outcome = result.outcomes[name]
+        runs = [flow.run((*stages, full), pair.test[i : i + 1]) for i in range(50)]
+        k = [max(int(np.ravel(run.evaluations)[0]), 1) for run in runs]
+        assert outcome.evaluations[:50].tolist() == k
+        assert outcome.microseconds > 0
+        assert (outcome.filtered > 0) == name.startswith(WITH_FILTER)
+    assert result.outcomes[CALIBRATED].disagreements <= 0.05 * len(right)
+
+
+def test_tables_are_of_all_pairs_and_ways_and_both_kernels() -> None:
+    titles = [table.title for table in all_tables()]
+    assert len(titles) == 4 * len(MACHINES)
+    for kernel in MACHINES:
+        assert sum(kernel in title for title in titles) == 4
+    assert [list(table.columns) for table in all_tables()[:2]] == [["paper", SIMPLE, SMOOTHED, CALIBRATED]] * 2
+    assert all_tables()[1].columns["paper"]["own digits: L/k, mean over the pairs"] == 111
+
+
+def test_l_over_k_is_sum_over_sum() -> None:
+    summary, pairs = all_tables()[1], all_tables()[2]
+    points: Any = pairs.columns["L"]
+    folds: Any = pairs.columns[WITH_FILTER + CALIBRATED]
+    k = [points[pair] / folds[pair][0] for pair in ("0-1", "3-8")]
+    lines: Any = summary.columns[CALIBRATED]
+    np.testing.assert_allclose(lines["own digits: L/k"], sum(points.values()) / sum(k))
+    np.testing.assert_allclose(lines["own digits: L/k, mean over the pairs"], np.mean([folds[p][0] for p in folds]))
+    assert lines["own digits: disagreements"] == sum(folds[pair][1] for pair in folds)
+
+
+def test_a_free_plan_is_held_against_the_dense_stage() -> None:
+    table = all_tables()[3]
+    assert list(table.columns["L"]) == ["0-1"]
+    assert "dense" in table.notes[0]
+    each = [Free("0-1", "dense", 100, 100, 2, 50, 8.0, 2.0, 1.0), Free("0-2", "dense", 50, 9, 1, 50, 4.0, 1.0, 1.0)]
+    columns: Any = free_table("made up", each).columns
+    assert columns["times as fast"] == {"0-1": 4.0, "0-2": 4.0, "all": 4.0}
+    assert columns["disagreements"]["all"] == 3
+
+
+def test_the_figure_shows_what_each_row_took(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pair, machine = problem()
+    stage = Nearest.fit(machine, pair.train, budget=8)
+    k = decoste2003_figures.steps(stage, machine, pair.test)
+    settled = stage.decide(pair.test).settled
+    assert (k[~np.asarray(settled)] == machine.n_points).all()
+    decoste2003_figures.plot(
+        np.abs(Dense(machine).outputs(pair.test)[:, 0]), {"a": k, "b": k}, "3-8", tmp_path / "f.png"
+    )
+    assert (tmp_path / "f.png").stat().st_size > 1000
