@@ -194,7 +194,7 @@ class NearestByQuery::Block {
             const int side = left_[1] == 0 || (left_[0] > 0 && taken_[0] <= taken_[1]) ? 0 : 1;
             const ptrdiff_t place = side * n_.sides_.tiles[0] * W + ranking_[side].take();
             points_[k] = n_.sides_.place[place];
-            before_[k] = float(n_.foresight_ * foreseen_of(r)[place]);
+            before_[k] = n_.foresight_ == 0 ? 0 : float(n_.foresight_ * foreseen_of(r)[place]);  // infinite values too
             taken_[side] += n_.sizes_[points_[k]];
             left_[side]--;
         }

@@ -24,6 +24,7 @@ from dormie import datasets
 from dormie.bench import CASES, PEERS, Comparison, PeerUnavailableError, Standing, cases, compare, make_case, timing
 from dormie.bench.compare import as_record
 from dormie.bench.peers.base import Peer, Predict
+from dormie.bench.risk import with_risk
 from dormie.bench.table import print_comparison
 from dormie.bench.timing import ROUNDS, Timing, interleave
 from dormie.datasets import Dataset
@@ -266,3 +267,25 @@ def test_the_stored_mnist_machine_is_found_beside_the_data_folder(
     assert np.array_equal(afresh.model.predict(TEST), trained.predict(TEST))
     assert "earlier" in stored.notes[0]
     assert "minutes" in afresh.notes[0]
+
+
+def test_a_risk_plan_is_calibrated_on_rows_that_are_not_predicted() -> None:
+    made, rows = MODELS["two classes"], X[300:700] / 16
+    case, more = with_risk(cases.Case("made up", made, rows, ("a note",), TRAIN), 0.1)
+    [(name, predict)] = more.items()
+    assert name == "dormie, risk 0.1"
+    judged = np.unique(case.rows, axis=0)
+    assert {row.tobytes() for row in judged} < {row.tobytes() for row in rows}
+    assert len(judged) == 400 - 29 - 205  # what certifying needs, and some to choose by
+    assert case.rows.shape[0] > 15_000
+    assert case.notes[0] == "a note"
+    assert "calibrated on 234 of the rows" in case.notes[1]
+    assert case.notes[2] == "the other 166 are predicted, 96 times to fill a batch"
+    assert (predict(judged) == made.predict(judged)).mean() >= 0.8
+
+
+def test_a_case_with_too_few_rows_to_calibrate_on_says_so() -> None:
+    with pytest.raises(
+        ValueError, match=r"made up has 100 rows to predict, and a risk of 0\.1 needs 234 to calibrate on"
+    ):
+        with_risk(cases.Case("made up", MODELS["two classes"], X[300:400] / 16), 0.1)

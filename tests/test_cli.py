@@ -85,6 +85,14 @@ def test_bench_measures_only_the_peers_asked_for() -> None:
     assert comparison["left_out"] == {}
 
 
+def test_bench_measures_a_plan_with_a_risk_too() -> None:
+    result = _run("bench", "digits", "--peers", "scikit-learn,dormie", "--seconds", "0", "--risk", "0.02", "--json")
+    assert result.exit_code == 0, result.output
+    [comparison] = json.loads(result.stdout)["comparisons"]
+    assert [peer["peer"] for peer in comparison["peers"]] == ["scikit-learn", "dormie", "dormie, risk 0.02"]
+    assert comparison["peers"][2]["differences"] <= 0.04 * comparison["peers"][2]["compared"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

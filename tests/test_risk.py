@@ -91,6 +91,18 @@ def test_no_row_both_certifies_and_is_fitted_on_or_chosen_by(count: int, seed: i
         assert not set(parts.choosing[:, 0]) & set(parts.fitting[:, 0])
 
 
+def test_rows_that_certify_are_left_out_of_those_to_fit_on(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, unseen = moons
+    machine, request = dormie.read(svc), Request(_ALPHA, 0.95, False, 0)
+    with pytest.warns(dormie.TrainingRowsWarning, match=r"rows that certify the risk are among fit_rows"):
+        parts = Parts.of(machine, rows, np.vstack([rows, unseen]), request)
+    assert {row.tobytes() for row in parts.certifying}.isdisjoint(row.tobytes() for row in parts.fitting)
+    assert len(parts.fitting) == len(rows) + len(unseen) - len(parts.certifying)
+    assert Parts.of(machine, rows, unseen, request).fitting is unseen
+    whole = np.random.default_rng(0).integers(0, 3, (4000, 2)).astype(float)  # equal by nature
+    assert len(Parts.of(machine, whole[:2000], whole[2000:], request).fitting) == 2000
+
+
 def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any]) -> None:
     machine = dormie.read(moons[0])
     sure = ReducedSet.project(machine, machine.points[:8], [8])
@@ -181,7 +193,7 @@ def test_kernels_without_bounds_can_have_a_risk_too() -> None:
 
 def test_a_fit_that_fails_leaves_an_exact_plan(moons: tuple[SVC, Any, Any]) -> None:
     svc, rows, unseen = moons
-    far = np.vstack([rows[:300], [[1e10, 1e10]]])
+    far = np.vstack([unseen[:300], [[1e10, 1e10]]])
     fast = dormie.compile(svc, rows, fit_rows=far, risk=_ALPHA)
     assert (fast.predict(unseen) != svc.predict(unseen)).mean() <= 2 * _ALPHA
     with pytest.raises(ValueError, match="leave them out"):

@@ -7,11 +7,13 @@ Each comes in several cautions: how far its thresholds lie from where the rows t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dormie import native
 from dormie.blas import one_thread
 from dormie.contest import Family
 from dormie.flips import flip_chances
@@ -19,6 +21,7 @@ from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
 from dormie.reduction import fit
+from dormie.reduction.fitting import Reduced
 from dormie.rows import mapped
 from dormie.rules import OneVsOneVote, Sign
 from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet
@@ -106,18 +109,29 @@ class Approximations:
                 self.progress.say(f"fitting thresholds of the nearest support vectors ({form})")
                 yield Nearest.fit(machine, self.fitting.rows, form=form)
         if ReducedSet.name in wanted and machine.kernel.positive_semidefinite:
-            for n in self._sizes():
-                yield from self._reduced_sets(n)
+            for reduced in self._reduced():
+                yield from self._reduced_sets(reduced)
 
     def _sizes(self) -> list[int]:
         usual, cheap = _SIZES[self.effort]
         sizes = {*usual, *(n for n in cheap if n * self.machine.n_features <= _CHEAP)}
         return sorted(n for n in sizes if n * _LEAST_SHRINKING <= self.machine.n_points)
 
-    def _reduced_sets(self, n: int) -> Iterator[ReducedSet]:
+    def _reduced(self) -> Iterator[Reduced]:
+        """Reduced sets of all sizes, as many at a time as there are threads, the longest work first."""
+        with ThreadPoolExecutor(native.threads()) as pool:
+            fits = [pool.submit(self._fit, n) for n in reversed(self._sizes())]
+            try:
+                yield from (one.result() for one in reversed(fits))
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _fit(self, n: int) -> Reduced:
+        return fit(self.machine, n, self.fitting.rows, seed=self.seed, outputs=self.fitting.outputs)
+
+    def _reduced_sets(self, reduced: Reduced) -> Iterator[ReducedSet]:
         """One fit with two kinds of half-widths: each output's own usual error, and the same for all."""
         machine, rows = self.machine, self.measuring.rows
-        reduced = fit(machine, n, self.fitting.rows, seed=self.seed, outputs=self.fitting.outputs)
         off = Dense(reduced.machine()).outputs(rows) - self.measuring.outputs
         own: Floats = np.sqrt(np.mean((off / _lengths(machine, rows)) ** 2, axis=0, keepdims=True))
         same = np.full_like(own, np.sqrt(np.mean(own**2)))

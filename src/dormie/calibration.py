@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dormie.plan import Count, Evidence, Risk, require_share, versions
+from dormie.plan import Count, Evidence, Risk, percent, require_share, versions
 
 _MOST_NEEDED = 10**15
 
@@ -158,4 +158,4 @@ def _require_enough_of_each(counts: Sequence[Count], alpha: float, confidence: f
 
 
 def _promise(alpha: float, confidence: float) -> str:
-    return f"a risk of {alpha:g} with {100 * confidence:g} % confidence"
+    return f"a risk of {alpha:g} with {percent(confidence)} confidence"

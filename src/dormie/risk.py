@@ -27,6 +27,7 @@ from dormie.rows import dense, unmapped
 from dormie.sample import sample_rows
 from dormie.stages import Dense, Stage
 from dormie.stages.base import CautiousStage
+from dormie.training_rows import without_certifying
 
 _CHOOSING = 2048
 _CHOOSING_ALONE, _FITTING_TOO = 0.05, 0.3  # least share of the rows that do not certify
@@ -67,6 +68,8 @@ class Parts:
         if fit_rows is None:
             halves = choosing[::2], choosing[1::2]
             fit_rows, choosing = np.vstack([unmapped(machine, machine.points), dense(rows[halves[0]])]), halves[1]
+        else:
+            fit_rows = without_certifying(machine, fit_rows, rows[certifying])
         if len(choosing) >= _FEWEST:
             return cls(fit_rows, sample_rows(machine, rows[choosing], _CHOOSING, request.seed), rows[certifying])
         return cls(fit_rows, sample_rows(machine, None, _CHOOSING, request.seed), rows[certifying])

@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,26 +41,57 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
     """
     if isinstance(machine.kernel, Custom) or not machine.n_points or not rows.shape[0]:
         return
-    count, m = rows.shape[0], machine.n_points
-    times, seen = _coincidences(machine, rows)
-    harmless = min(_OF_ROWS * count, _OF_VECTORS * m)
-    if any(found > max(harmless, _by_chance(k, times[k + 1], m / count)) for k, found in seen.items()):
-        equal = sum(k * found for k, found in seen.items())
+    shared = _Shared.of(machine, rows, _keys(machine.points, _directions(machine.points)))
+    if shared.beyond_chance:
         warnings.warn(
-            f"{equal:,} of the {count:,} rows to calibrate on equal support vectors: they look like rows the model was "
-            "trained on, whose margins are inflated. The risk promised may not hold for new rows: pass held-out rows",
+            f"{shared.rows:,} of the {rows.shape[0]:,} rows to calibrate on equal support vectors: they look like rows "
+            "the model was trained on, whose margins are inflated. The risk promised may not hold for new rows: pass "
+            "held-out rows",
             TrainingRowsWarning,
             stacklevel=4,  # where dormie.compile was called
         )
 
 
-def _coincidences(machine: Machine, rows: Any) -> tuple[Counter[int], Counter[int]]:
-    """For every k how many different values k rows have, and how many of those a support vector has too."""
+def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
+    """The rows to fit on less those that certify, with a warning, if the two are not from different draws."""
+    if isinstance(machine.kernel, Custom):
+        return fit_rows
+    keys = [*_all_keys(machine, fit_rows)]
+    shared = _Shared.of(machine, certifying, keys)
+    if not shared.beyond_chance:
+        return fit_rows
+    warnings.warn(
+        f"{shared.rows:,} of the {certifying.shape[0]:,} rows that certify the risk are among fit_rows, and what is "
+        "fitted on them cannot be judged by them: they were left out of fit_rows",
+        TrainingRowsWarning,
+        stacklevel=4,  # where dormie.compile was called
+    )
+    return fit_rows[np.flatnonzero([key not in shared.keys for key in keys])]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What rows have in common with vectors: as many values as chance may explain, or more?"""
+
+    keys: set[bytes]
+    rows: int
+    beyond_chance: bool
+
+    @classmethod
+    def of(cls, machine: Machine, rows: Any, vectors: Iterable[bytes]) -> _Shared:
+        given, others = Counter(_all_keys(machine, rows)), Counter(vectors)
+        count, m = rows.shape[0], others.total()
+        times, keys = Counter(given.values()), {key for key in given if key in others}
+        seen = Counter(given[key] for key in keys)
+        harmless = min(_OF_ROWS * count, _OF_VECTORS * m)
+        beyond = any(found > max(harmless, _by_chance(k, times[k + 1], m / count)) for k, found in seen.items())
+        return cls(keys, sum(given[key] for key in keys), beyond)
+
+
+def _all_keys(machine: Machine, rows: Any) -> Iterator[bytes]:
     directions = _directions(machine.points)
-    vectors = set(_keys(machine.points, directions))
-    blocks = (rows[start : start + _BLOCK] for start in range(0, rows.shape[0], _BLOCK))
-    given = Counter(key for block in blocks for key in _keys(mapped(machine, block), directions))
-    return Counter(given.values()), Counter(k for key, k in given.items() if key in vectors)
+    for start in range(0, rows.shape[0], _BLOCK):
+        yield from _keys(mapped(machine, rows[start : start + _BLOCK]), directions)
 
 
 def _by_chance(k: int, of_one_more: int, ratio: float) -> float:

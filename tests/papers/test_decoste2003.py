@@ -58,7 +58,7 @@ def problem() -> tuple[Pair, Machine]:
 def all_tables() -> tuple[Table, ...]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets, "load", lambda _: data())
-        return tuple(decoste2003.tables_of(EXTENT, 0))
+        return tuple(decoste2003.tables_of(EXTENT))
 
 
 def _row_set(rows: Any) -> set[bytes]:
@@ -123,7 +123,7 @@ def test_where_nothing_can_be_certified_the_dense_stage_is_left() -> None:
 
 def test_counts_are_those_of_the_rows_one_by_one() -> None:
     pair, machine = problem()
-    result = decoste2003.measure(machine, pair, EXTENT, 0)
+    result = decoste2003.measure(machine, pair, EXTENT)
     found, full = ways(machine, pair, EXTENT), Dense(machine)
     right = full.decide(pair.test).answers
     assert result.errors == int(np.sum(machine.rule.labels(right) != pair.test_signs))
@@ -133,6 +133,9 @@ def test_counts_are_those_of_the_rows_one_by_one() -> None:
         k = [max(int(np.ravel(run.evaluations)[0]), 1) for run in runs]
         assert outcome.evaluations[:50].tolist() == k
         assert outcome.microseconds > 0
+        nearest: Any = stages[-1]
+        assert outcome.work >= nearest.overhead * (1 - outcome.filtered)
+        assert outcome.work <= nearest.overhead + outcome.evaluations.mean()
         assert (outcome.filtered > 0) == name.startswith(WITH_FILTER)
     assert result.outcomes[CALIBRATED].disagreements <= 0.05 * len(right)
 

@@ -404,6 +404,12 @@ def test_numbers_that_overflow_settle_nothing_and_harm_no_neighbour(form: str, k
         assert not np.asarray(one.decide(huge).settled).any()
 
 
+def test_the_sketch_has_a_price_in_evaluations() -> None:
+    made, rows = ordinary()
+    assert Nearest.fit(made, rows, components=4).overhead == 4 + 6 * 150 / 8
+    assert Nearest.fit(made, rows, components=4, form="cells", cells=3).overhead == 4 + 6 * 3 / 8
+
+
 def test_steps_and_components_may_be_chosen() -> None:
     made, rows = ordinary()
     stage = Nearest.fit(made, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ class Case:
     model: Any = field(repr=False)
     rows: Any = field(repr=False)
     notes: tuple[str, ...] = ()
+    training: Any = field(default=None, repr=False)  # rows the model was trained on, where they are known
+    copies: int = 1  # of the rows, one below the other
 
 
 def digits(copies: int = 16) -> Case:
@@ -38,7 +40,9 @@ def digits(copies: int = 16) -> Case:
     order = np.random.default_rng(_SEED).permutation(len(y))
     train, test = order[:1000], order[1000:]
     note = f"the {len(test)} unseen digits are repeated {copies} times to fill a batch"
-    return Case("digits", SVC().fit(X[train] / 16, y[train]), np.tile(X[test] / 16, (copies, 1)), (note,))
+    rows = X / 16
+    model = SVC().fit(rows[train], y[train])
+    return Case("digits", model, np.tile(rows[test], (copies, 1)), (note,), rows[train], copies)
 
 
 def mnist() -> Case:
@@ -49,9 +53,10 @@ def mnist() -> Case:
     folder = data_folder()
     machine = None if folder is None else folder.resolve().parent / _MNIST_MACHINE
     if machine is not None and machine.is_file():
-        return Case("mnist", _transplanted(data, machine), data.X_test, ("a machine trained earlier, from its arrays",))
+        note = "a machine trained earlier, from its arrays"
+        return Case("mnist", _transplanted(data, machine), data.X_test, (note,), data.X)
     model = SVC(C=10, gamma=0.02).fit(data.X, data.y)
-    return Case("mnist", model, data.X_test, ("trained for this table on 60,000 digits, which takes minutes",))
+    return Case("mnist", model, data.X_test, ("trained for this table on 60,000 digits, which takes minutes",), data.X)
 
 
 def _transplanted(data: Dataset, machine: Path) -> Any:
@@ -77,6 +82,12 @@ def _standardised(train: Any, test: Any) -> tuple[Any, Any]:
     return (train - mean) / deviation, (test - mean) / deviation
 
 
+def _pooled(data: Dataset) -> Dataset:
+    assert data.y_test is not None
+    X, y = np.vstack([data.X, data.X_test]), np.concatenate([data.y, data.y_test])
+    return replace(data, X=X, y=y, X_test=None, y_test=None)
+
+
 def _trained(
     name: str,
     *,
@@ -84,13 +95,18 @@ def _trained(
     positive: int | None = None,
     dense: bool = False,
     most: int = _TRAINING_ROWS,
+    pooled: bool = False,
     **parameters: float,
 ) -> Case:
-    """SVC, by its defaults but for `parameters`; rows are the official test part, or rows left over."""
+    """SVC, by its defaults but for `parameters`; rows are the official test part, or rows left over.
+
+    pooled: the official parts are taken together, where the test part is too small to calibrate on as well
+    """
     from sklearn.svm import SVC
 
     data = datasets.load(name)
     data = data if positive is None else data.against_rest(positive)
+    data = _pooled(data) if pooled else data
     order = np.random.default_rng(_SEED).permutation(len(data.y))
     count = min(most, len(order) if data.X_test is not None else 2 * len(order) // 3)
     train, test = data.X[order[:count]], data.X[order[count:]] if data.X_test is None else data.X_test
@@ -101,9 +117,8 @@ def _trained(
     model = SVC(**parameters).fit(train, data.y[order[:count]])
     origin = "rows not trained on" if data.X_test is None else "official test rows"
     scaling = ", standardised" if standardise else ""
-    return Case(
-        name + (" (dense rows)" if dense else ""), model, test, (f"{count:,} training rows{scaling}; {origin}",)
-    )
+    title = name + (" (dense rows)" if dense else "")
+    return Case(title, model, test, (f"{count:,} training rows{scaling}; {origin}",), train)
 
 
 CASES: dict[str, Callable[[], Case]] = {
@@ -118,6 +133,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "electricity": partial(_trained, "electricity"),
     "cod-rna": partial(_trained, "cod-rna"),
     "phishing": partial(_trained, "phishing"),
+    "satimage-pooled": partial(_trained, "satimage", most=2235, pooled=True),
+    "usps-pooled": partial(_trained, "usps", standardise=False, most=3298, pooled=True),
+    "phishing-half": partial(_trained, "phishing", most=5055),
     "phoneme": partial(_trained, "phoneme"),
     "skin": partial(_trained, "skin", most=30_000, C=10, gamma=10),
     "ijcnn1-30k": partial(_trained, "ijcnn1", standardise=False, most=30_000, gamma=1 / 22),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -54,14 +54,16 @@ def compare(
     full: bool = False,
     title: str = "",
     notes: tuple[str, ...] = (),
+    more: Mapping[str, Predict] | None = None,
 ) -> Comparison:
-    """Time the peers on the rows, `seconds` each, half of them for batches and half for single rows.
+    """Time the peers, and `more` that are ready, on the rows, `seconds` each, half for batches, half for single rows.
 
     Labels are compared on the rows a peer and the reference were both timed on; with `full`, on all rows.
     """
     machine = _classifier(model)
     _check_rows(rows)
     predicts, left_out = _prepared(model, peers)
+    predicts |= more or {}
     batch = time_batches(predicts, rows, seconds / 2)
     single = time_single_rows(predicts, rows, seconds / 2)
     labels = {name: predict(rows if full else rows[: batch[name].rows]) for name, predict in predicts.items()}

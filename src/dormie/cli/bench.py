@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from dormie.bench import CASES, PEERS, Case, Comparison, compare, make_case
 from dormie.bench.compare import as_record
 from dormie.bench.environment import environment
+from dormie.bench.risk import with_risk
 from dormie.bench.table import print_comparison
 from dormie.machine import Machine
 from dormie.readers.libsvm import read_libsvm
@@ -27,6 +29,9 @@ def bench(
     full: Annotated[
         bool, typer.Option("--full", help="Compare the labels of all rows, not only of timed ones.")
     ] = False,
+    risk: Annotated[
+        float | None, typer.Option(help="A plan with this risk too, such as 0.001; some of the rows calibrate it.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON for machines instead of a table.")] = False,
     model: Annotated[Path | None, typer.Option(help="A LIBSVM text model, instead of a case.")] = None,
     rows_file: Annotated[Path | None, typer.Option(help="Rows for --model, a .npy file.")] = None,
@@ -40,7 +45,7 @@ def bench(
     results = []
     try:
         for case in _own_case(model, rows_file, trust_pickle) if model or rows_file else _ready_made(cases, errors):
-            results.append(_measure(case, rows, chosen, seconds, full))
+            results.append(_measure(case, rows, chosen, seconds, full, risk))
             if not as_json:
                 print_comparison(results[-1], _wide_enough())
     except (ValueError, OSError) as error:
@@ -86,7 +91,18 @@ def _from_libsvm(path: Path, rows: Any) -> Machine:
     return read_libsvm(path, n_features=rows.shape[-1])
 
 
-def _measure(case: Case, rows: int | None, peers: list[str], seconds: float, full: bool) -> Comparison:
+def _measure(
+    case: Case, rows: int | None, peers: list[str], seconds: float, full: bool, risk: float | None
+) -> Comparison:
+    case = replace(case, rows=case.rows[:rows])
+    case, more = (case, {}) if risk is None else with_risk(case, risk)
     return compare(
-        case.model, case.rows[:rows], peers=peers, seconds=seconds, full=full, title=case.title, notes=case.notes
+        case.model,
+        case.rows,
+        peers=peers,
+        seconds=seconds,
+        full=full,
+        title=case.title,
+        notes=case.notes,
+        more=more,
     )

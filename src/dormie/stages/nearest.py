@@ -125,6 +125,12 @@ class Nearest(CautiousStage):
     def form(self) -> str:
         return "cells" if len(self.arrays["centers"]) else "query"
 
+    @property
+    def overhead(self) -> float:
+        """What the sketch costs a row, in kernel evaluations: its components, and its values at points or centres."""
+        p, d = self.arrays["basis"].shape
+        return float(p + (p + 2) * (len(self.arrays["centers"]) or self.machine.n_points) / d)
+
     def __str__(self) -> str:
         return f"{self.name}({self.form}, {self.arrays['steps'][-1]})"
 
