@@ -51,13 +51,13 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine,
 def test_lists_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[Machine, Any]) -> None:
     machine, rows = moons
     rough = ReducedSet.calibrated(machine, machine.points[:3], [np.ones((3, 1))], np.array([[1.0]]))
-    family = Family([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], np.full(len(rows), 0.05))
+    family = Family([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)
     none, few, all_rows = Contest(Dense(machine), [family], rows).bolder_and_bolder([0.0, 0.5, 1.0])
     assert none == ()
     wrong = [np.mean(flow.run((*stages, Dense(machine)), rows).settled_by == 0) for stages in (few, all_rows)]
     assert wrong[0] <= wrong[1]
     assert all_rows == (family.stages[0],)  # the boldest settles the most
-    sure = Contest(Dense(machine), [Family([rough], 0.3)], rows).bolder_and_bolder([0.29])
+    sure = Contest(Dense(machine), [Family([rough], [0.3])], rows).bolder_and_bolder([0.29])
     assert sure == [()] or not rough.decide(rows).settled.all()  # type: ignore[union-attr]
 
 

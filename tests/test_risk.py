@@ -16,14 +16,14 @@ from sklearn.svm import SVC, SVR
 import dormie
 from dormie import flow
 from dormie.approximations import Approximations
-from dormie.flips import flip_chances
+from dormie.flips import _exponential, flip_chances, vanishing_chances
 from dormie.kernels import RBF
 from dormie.machine import Affine, Machine
 from dormie.plan import Exact, Risk
 from dormie.progress import Progress
 from dormie.risk import Parts, Request, _scaled, family_of_plans
 from dormie.rules import OneVsOneVote, Sign
-from dormie.stages import Dense, Geometry, ReducedSet
+from dormie.stages import Dense, Geometry, LinearFilter, ReducedSet
 
 _ALPHA = 0.01
 
@@ -151,6 +151,35 @@ def test_flip_chances_are_shares_of_exchanged_errors() -> None:
     assert abs(found.mean() - every.mean()) < 0.03
 
 
+@pytest.mark.parametrize("mean", [0.3, 1.0])
+def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: float) -> None:
+    cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
+    takes = 0.5 + np.random.default_rng(0).exponential(mean, 400)
+    wrong = np.array([np.sum(takes > caution) for caution in cautions], dtype=float)
+    found = _exponential(cautions, wrong)
+    expected = 400 * np.exp(-(cautions - 0.5) / mean)
+    assert (np.abs(np.log(found) - np.log(expected))[:3] < 0.8).all()
+    assert (np.diff(_exponential(cautions, np.zeros(7))) < 0).all()  # where none was seen there may still be some
+    assert _exponential(cautions, np.zeros(7))[0] == 0.5
+
+
+def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    machine = dormie.read(svc)
+    outputs = Dense(machine).outputs(rows)
+    cautions = [0.1, 0.5, 1.0, 2.0]
+    stage = LinearFilter.fit(machine, rows)
+    found = vanishing_chances(stage, cautions, rows, machine.rule.answer(outputs))
+    totals = [float(chances.sum()) for chances in found]
+    assert totals == sorted(totals, reverse=True)
+    seen = stage.cautious(0.1).decide(rows)
+    assert totals[0] == pytest.approx(np.sum(seen.settled & (seen.answers != machine.rule.answer(outputs))) + 0.5)
+    for caution, chances in zip(cautions, found, strict=True):
+        settled = stage.cautious(caution).decide(rows).settled
+        assert settled is not None
+        assert not chances[~settled].any()
+
+
 def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     X, y = make_moons(2000, noise=0.1, random_state=0)
     svc = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])  # a few support vectors
@@ -179,7 +208,7 @@ def test_approximations_come_at_several_cautions_with_their_chances_to_flip(
         assert len(cautions) > 3
         assert cautions == sorted(cautions)
         assert not any(stage.certified for stage in family.stages)
-        assert (np.ndim(family.flips) == 1) == (family.stages[0].name != "nearest")
+        assert len(family.flips) == len(cautions)
         bold, careful = family.stages[0], family.stages[-1]
         assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ import numpy as np
 from dormie import native
 from dormie.blas import one_thread
 from dormie.contest import Family
-from dormie.flips import flip_chances
+from dormie.flips import flip_chances, vanishing_chances
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
@@ -27,19 +27,20 @@ from dormie.rules import OneVsOneVote, Sign
 from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet
 from dormie.stages.base import CautiousStage
 
-# Sizes of reduced sets, and those tried as well where vectors are short.
-_SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "quick": ((32, 128), ()),
-    "normal": ((32, 128, 512), (16, 64, 256)),
-    "thorough": ((8, 16, 32, 64, 128, 256, 512, 1024), ()),
+# Sizes of reduced sets, those tried as well where vectors are short, and those where the full sum is very long.
+_SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
+    "quick": ((32, 128), (), ()),
+    "normal": ((32, 128, 512), (16, 64, 256), (1024,)),
+    "thorough": ((8, 16, 32, 64, 128, 256, 512, 1024), (), (2048,)),
 }
-_CHEAP = 8192  # vectors x features
+_SHORT = 8192  # vectors x features
+_LONG = 5_000_000  # points x features
 _USUAL = frozenset({"linear_filter", "reduced_set"})
 # nearest takes longer to fit, and rarely wins in seconds
 _METHODS = {"quick": _USUAL, "normal": _USUAL, "thorough": _USUAL | {"nearest"}}
 _MOST_TO_FILTER = 20_000  # rows that a linear filter is fitted on
-_LEAST_SHRINKING = 3  # times fewer vectors than points
-_CAUTIONS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
+_LEAST_SHRINKING = 4  # times fewer vectors than points
+_CAUTIONS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,15 @@ class Approximations:
 
     def families(self, names: list[str] | None) -> Iterator[Family]:
         """Stages of the named methods (None: of all that usually pay), each at every caution."""
+        right = self.machine.rule.answer(self.measuring.outputs)
         for stage in self._possible(names):
             estimate = stage.estimate(self.measuring.rows)
-            flips = 0.0 if estimate is None else self._flips(estimate)
+            if estimate is None:
+                flips = vanishing_chances(stage, _CAUTIONS, self.measuring.rows, right)
+            else:
+                chances = flip_chances(self.machine.rule, estimate, self.measuring.outputs, self.seed)
+                flips = [chances] * len(_CAUTIONS)
             yield Family([stage.cautious(caution) for caution in _CAUTIONS], flips)
-
-    def _flips(self, estimate: Floats) -> Floats:
-        return flip_chances(self.machine.rule, estimate, self.measuring.outputs, self.seed)
 
     def _possible(self, names: list[str] | None) -> Iterator[CautiousStage]:
         """The stages up to the first that cannot be fitted; where methods are named, that is an error."""
@@ -113,9 +116,10 @@ class Approximations:
                 yield from self._reduced_sets(reduced)
 
     def _sizes(self) -> list[int]:
-        usual, cheap = _SIZES[self.effort]
-        sizes = {*usual, *(n for n in cheap if n * self.machine.n_features <= _CHEAP)}
-        return sorted(n for n in sizes if n * _LEAST_SHRINKING <= self.machine.n_points)
+        usual, short, long = _SIZES[self.effort]
+        d, points = self.machine.n_features, self.machine.n_points
+        sizes = {*usual, *(n for n in short if n * d <= _SHORT), *(long if points * d >= _LONG else ())}
+        return sorted(n for n in sizes if n * _LEAST_SHRINKING <= points)
 
     def _reduced(self) -> Iterator[Reduced]:
         """Reduced sets of all sizes, as many at a time as there are threads, the longest work first."""

@@ -1,7 +1,7 @@
 """Which list of stages is the cheapest: every stage is run alone on the same rows, lists are weighed up from that
 (`lists.py`), and the most promising are run for real.
 
-What a stage costs a row is its share of the time, by kernel evaluations.
+What a stage costs a row is its share of the time, by kernel evaluations and what takes as long.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ CLEAR_WIN = 0.9  # of the time of what promises more
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A stage, or one at several cautions, and the chance of every sample row that its answer is wrong."""
+    """A stage, or one at several cautions, and of each the chance of every sample row that its answer is wrong."""
 
     stages: Sequence[Stage]
-    flips: Floats | float = 0.0  # see `dormie.flips`
+    flips: Sequence[Floats | float] = (0.0,)  # see `dormie.flips`
 
 
 class Contest:
@@ -89,14 +89,15 @@ class Contest:
         right = self._dense.decide(self._sample).answers
         for number, (family, total) in enumerate(zip(families, seconds, strict=True)):
             found = [stage.decide(self._sample) for stage in family.stages]
-            each = total / max(self._evaluations(found[0]).sum(), 1.0)
-            for stage, decisions in zip(family.stages, found, strict=True):
+            each = total / max(self._work(family.stages[0], found[0]).sum(), 1.0)
+            for stage, flips, decisions in zip(family.stages, family.flips, found, strict=True):
                 settled = self._each(True if decisions.settled is None else decisions.settled)
-                wrong = settled * np.maximum(family.flips, decisions.answers != right) if not stage.certified else 0.0
-                yield Run(stage, number, settled, self._each(wrong), each * self._evaluations(decisions))
+                wrong = settled * np.maximum(flips, decisions.answers != right) if not stage.certified else 0.0
+                yield Run(stage, number, settled, self._each(wrong), each * self._work(stage, decisions))
 
-    def _evaluations(self, decisions: Decisions) -> Floats:
-        return self._each(np.asarray(decisions.evaluations, dtype=np.float64))
+    def _work(self, stage: Stage, decisions: Decisions) -> Floats:
+        """Of every row, in kernel evaluations."""
+        return self._each(stage.overhead + np.asarray(decisions.evaluations, dtype=np.float64))
 
     def _each(self, values: Any) -> npt.NDArray[Any]:
         """One for each row of the sample."""

@@ -34,6 +34,11 @@ class Stage(ABC):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def overhead(self) -> float:
+        """What every row costs besides kernel evaluations, in units of those."""
+        return 0.0
+
     @abstractmethod
     def decide(self, rows: Any) -> Decisions:
         """Settle what can be settled of checked rows (see `dormie.rows`)."""

@@ -89,8 +89,8 @@ class LinearFilter(CautiousStage):
         require_finite(rows)
         return reference.linear_filter_outputs(self.arrays, rows)
 
-    def estimate(self, rows: Any) -> Floats:
-        return self.outputs(rows)
+    def estimate(self, rows: Any) -> None:
+        """None: its outputs say on which side the machine's are, not how far."""
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {"caution": self.caution}, dict(self.arrays)
