@@ -16,6 +16,8 @@ from sklearn.svm import SVC, SVR
 import dormie
 from dormie import flow
 from dormie.approximations import Approximations
+from dormie.calibration import certify
+from dormie.contest import Contest
 from dormie.flips import _exponential, flip_chances, vanishing_chances
 from dormie.kernels import RBF
 from dormie.machine import Affine, Machine
@@ -265,3 +267,26 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
         dormie.compile(svc, methods=["nearest"])
     with pytest.warns(dormie.TrainingRowsWarning, match="trained on"):
         dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])
+
+
+def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
+    """The family that compile walks through, certified on 600 draws from a population whose rates are known."""
+    draws, rows_drawn, alpha, confidence = 600, 400, 0.03, 0.9
+    X, y = make_moons(24_000, noise=0.3, random_state=1)
+    machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
+    bolder = Approximations.of(machine, X[:1500], X[1500:2500], "quick", 0, Progress())
+    full = Dense(machine)
+    contest = Contest(full, bolder.families(["reduced_set", "linear_filter"]), X[1500:2500])
+    plans = family_of_plans([*filter(None, contest.bolder_and_bolder([0.2 * alpha, alpha, 3 * alpha]))], full)
+    population = X[2500:]
+    right = full.decide(population).answers
+    wrong = {caution: flow.run(stages, population).answers != right for caution, stages in plans.items()}
+    rates = np.array([each.mean() for each in wrong.values()])
+    assert rates.min() < alpha < rates.max()  # there are good plans and bad ones
+    random, broken = np.random.default_rng(0), 0
+    for _ in range(draws):
+        drawn = random.integers(len(population), size=rows_drawn)
+        risk = certify(lambda caution, drawn=drawn: wrong[caution][drawn], [*plans], alpha, confidence)  # type: ignore[misc]
+        broken += risk is not None and wrong[risk.evidence.caution].mean() > alpha
+    allowed = draws * (1 - confidence)
+    assert broken <= allowed + 3 * np.sqrt(allowed * confidence)
