@@ -24,7 +24,7 @@ class LinearFilter {
     void outputs(const Rows &rows, Team &team, double *out) const;
 
     // Multiply-adds of the whole call, reading counted as one vector more.
-    double work(ptrdiff_t n) const { return double(n) * double(bias_.size() + 1) * double(stride_); }
+    double work(ptrdiff_t n) const { return double(n) * (double(bias_.size()) + reading_a_number) * double(stride_); }
 
   private:
     // Calls finish(row number, outputs, worker) once for each row.

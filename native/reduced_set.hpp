@@ -34,8 +34,11 @@ class ReducedSet {
     // Outputs and radii of each row at a level, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const;
 
-    // Multiply-adds of the first level, which all rows go through.
-    double work(ptrdiff_t n) const { return double(n) * levels_.front().size * (machine_.features + 16); }
+    // Multiply-adds of the first level, which all rows go through, and what it takes to read them.
+    double work(ptrdiff_t n) const {
+        const double d = double(machine_.features), c = double(machine_.outputs);
+        return double(n) * (double(levels_.front().size) * (d + c + 16) + d * reading_a_number);
+    }
 
   private:
     class Block;

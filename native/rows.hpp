@@ -14,6 +14,9 @@
 
 namespace dormie {
 
+// Multiply-adds that take as long as reading one number of a row, about: for the choice of how many threads to use.
+inline constexpr double reading_a_number = 12;
+
 // A value that is NaN or infinite; the binding turns it into an error that names the first such place.
 struct NotFinite {
     ptrdiff_t row, column;

@@ -33,7 +33,7 @@ def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
 
 def _parts(count: int, risk: float, title: str) -> tuple[Positions, Positions]:
     """Rows to calibrate on, and rows to judge by."""
-    calibrating = max(rows_needed(risk, _CONFIDENCE) + _CHOOSING, min(_CALIBRATING, count // 2))
+    calibrating = max(rows_needed(risk, _CONFIDENCE) + _CHOOSING, min(_CALIBRATING, 5 * count // 6))
     if calibrating >= count:
         raise ValueError(
             f"{title} has {count:,} rows to predict, and a risk of {risk:g} needs {calibrating:,} to calibrate on and "
