@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from dormie import native
-from dormie.blas import one_thread
 from dormie.contest import Family
 from dormie.flips import flip_chances, vanishing_chances
 from dormie.kernels import Custom
@@ -93,8 +92,7 @@ class Approximations:
     def _possible(self, names: list[str] | None) -> Iterator[CautiousStage]:
         """The stages up to the first that cannot be fitted; where methods are named, that is an error."""
         try:
-            with one_thread():
-                yield from self._fitted(names)
+            yield from self._fitted(names)
         except ValueError:
             if names is not None:
                 raise

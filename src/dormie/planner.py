@@ -24,6 +24,7 @@ from dormie.arguments import (
     risk_request,
     whole_seed,
 )
+from dormie.blas import one_thread
 from dormie.candidates import EFFORTS, candidates
 from dormie.contest import Contest, Family, best_of
 from dormie.errors import MissingClassWarning, UnreadableModelError
@@ -90,7 +91,7 @@ def compile(
     else:
         request = risk_request(machine, checked, risk, confidence, per_class, seed)
     machine, guarantee = promise(machine, tolerance)
-    with Progress() as progress:
+    with Progress() as progress, one_thread():
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
         bold = None
