@@ -33,7 +33,7 @@ _CHOOSING = 2048
 _CHOOSING_ALONE, _FITTING_TOO = 0.05, 0.3  # least share of the rows that do not certify
 _FEWEST = 200  # rows to choose by: with fewer, made-up ones do better
 _RATES = np.geomspace(0.02, 1.5, 14).tolist()  # of disagreement on the rows that choose, in units of the risk
-_MORE_CAUTIOUS = np.geomspace(6.0, 1.2, 10).tolist()  # cautions of the first list, over those it was chosen with
+_MORE_CAUTIOUS = np.geomspace(24.0, 1.2, 18).tolist()  # cautions of the first list, over those it was chosen with
 _BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # and of the last
 
 Chosen = tuple[tuple[Stage, ...], Risk, tuple[Trial, ...]]
