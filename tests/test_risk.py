@@ -14,9 +14,10 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie import flow
+from dormie import flow, risk
 from dormie.approximations import Approximations
 from dormie.calibration import certify
+from dormie.candidates import candidates
 from dormie.contest import Contest
 from dormie.flips import _exponential, flip_chances, vanishing_chances
 from dormie.kernels import RBF
@@ -153,6 +154,26 @@ def test_flip_chances_are_shares_of_exchanged_errors() -> None:
     assert abs(found.mean() - every.mean()) < 0.03
 
 
+def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as_fast(
+    moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    svc, rows, _ = moons
+    efforts: list[str] = []
+
+    def spy(*arguments: Any) -> Any:
+        efforts.append(arguments[3])
+        return candidates(*arguments)
+
+    monkeypatch.setattr(risk, "candidates", spy)
+    monkeypatch.setattr(risk, "_FAR_AHEAD", 0.0)
+    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
+    assert efforts[:2] == ["quick", "normal"]
+    efforts.clear()
+    monkeypatch.setattr(risk, "_FAR_AHEAD", np.inf)
+    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
+    assert efforts == ["quick"]
+
+
 @pytest.mark.parametrize("mean", [0.3, 1.0])
 def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: float) -> None:
     cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
@@ -286,7 +307,7 @@ def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
     random, broken = np.random.default_rng(0), 0
     for _ in range(draws):
         drawn = random.integers(len(population), size=rows_drawn)
-        risk = certify(lambda caution, drawn=drawn: wrong[caution][drawn], [*plans], alpha, confidence)  # type: ignore[misc]
-        broken += risk is not None and wrong[risk.evidence.caution].mean() > alpha
+        found = certify(lambda caution, drawn=drawn: wrong[caution][drawn], [*plans], alpha, confidence)  # type: ignore[misc]
+        broken += found is not None and wrong[found.evidence.caution].mean() > alpha
     allowed = draws * (1 - confidence)
     assert broken <= allowed + 3 * np.sqrt(allowed * confidence)

@@ -36,6 +36,8 @@ _RATES = np.geomspace(0.02, 1.5, 14).tolist()  # of disagreement on the rows tha
 _MORE_CAUTIOUS = np.geomspace(24.0, 1.2, 18).tolist()  # cautions of the first list, over those it was chosen with
 _BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # and of the last
 
+_FAR_AHEAD = 0.3  # of the time of an exact plan that was quickly made: no other will catch up
+
 Chosen = tuple[tuple[Stage, ...], Risk, tuple[Trial, ...]]
 
 
@@ -105,6 +107,10 @@ def plan_with_risk(
         return None
     safe = plans[risk.evidence.caution]
     ours, theirs = contest.timed(safe, exact)
+    if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # the exact plan of the effort asked for may be better
+        stages = candidates(machine, names, parts.choosing, effort, progress)
+        exact, trials = Contest(full, [Family([stage]) for stage in stages], parts.choosing).winner()
+        ours, theirs = contest.timed(safe, exact)
     return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
 
 
