@@ -86,7 +86,7 @@ def plan_with_risk(
     classes = machine.rule.labels(right) if request.per_class else None
     if classes is not None:
         require_enough_of_each(classes, request.alpha, request.confidence)
-    families = [Family([stage]) for stage in candidates(machine, names, parts.choosing, "quick", progress)]
+    families = _exact_families(machine, names, parts, "quick", progress)
     bolder = Approximations.of(machine, parts.fitting, parts.choosing, effort, request.seed, progress)
     families += bolder.families(names)
     progress.say(f"timing {len(families)} candidates on {parts.choosing.shape[0]:,} rows")
@@ -108,10 +108,16 @@ def plan_with_risk(
     safe = plans[risk.evidence.caution]
     ours, theirs = contest.timed(safe, exact)
     if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # the exact plan of the effort asked for may be better
-        stages = candidates(machine, names, parts.choosing, effort, progress)
-        exact, trials = Contest(full, [Family([stage]) for stage in stages], parts.choosing).winner()
+        families = _exact_families(machine, names, parts, effort, progress)
+        exact, trials = Contest(full, families, parts.choosing).winner()
         ours, theirs = contest.timed(safe, exact)
     return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
+
+
+def _exact_families(
+    machine: Machine, names: list[str] | None, parts: Parts, effort: str, progress: Progress
+) -> list[Family]:
+    return [Family([stage]) for stage in candidates(machine, names, parts.choosing, effort, progress)]
 
 
 def family_of_plans(lists: Sequence[tuple[Stage, ...]], full: Dense) -> dict[float, tuple[Stage, ...]]:

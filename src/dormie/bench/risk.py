@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 import dormie
+from dormie.arguments import CONFIDENCE
 from dormie.bench.cases import Case
 from dormie.bench.peers import Predict
 from dormie.calibration import Positions, rows_needed
 
-_CONFIDENCE = 0.95  # as dormie.compile has it
 _CALIBRATING = 8000
 _CHOOSING = 205  # rows beside those needed to certify, where rows are few
 _BATCH = 16_000  # rows to predict: fewer are repeated
@@ -33,7 +33,7 @@ def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
 
 def _parts(count: int, risk: float, title: str) -> tuple[Positions, Positions]:
     """Rows to calibrate on, and rows to judge by."""
-    calibrating = max(rows_needed(risk, _CONFIDENCE) + _CHOOSING, min(_CALIBRATING, 5 * count // 6))
+    calibrating = max(rows_needed(risk, CONFIDENCE) + _CHOOSING, min(_CALIBRATING, 5 * count // 6))
     if calibrating >= count:
         raise ValueError(
             f"{title} has {count:,} rows to predict, and a risk of {risk:g} needs {calibrating:,} to calibrate on and "
