@@ -246,7 +246,7 @@ NearestByQuery::NearestByQuery(const Machine &machine, const double *basis, ptrd
       offsets_(size_t(machine.points_count)) {
     for (ptrdiff_t i = 0; i < machine.points_count; i++) {
         const double *s = machine.points + i * machine.features;
-        const LaneTerms terms = lane_terms(machine.kernel, squared_norm(s, machine.features));
+        const ScaleOffset terms = lane_terms(machine.kernel, squared_norm(s, machine.features));
         for (ptrdiff_t j = 0; j < machine.features; j++) points_[i * stride_ + j] = float(s[j] * terms.scale);
         offsets_[i] = float(terms.offset);
     }

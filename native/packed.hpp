@@ -91,12 +91,12 @@ inline double squared_norm(const double *x, ptrdiff_t d) {
     return sum;
 }
 
-// How points are scaled and offset for a kernel: see the table above.
-struct LaneTerms {
+struct ScaleOffset {
     double scale, offset;
 };
 
-inline LaneTerms lane_terms(const Kernel &k, double norm2) {
+// How points are scaled and offset for a kernel: see the table above.
+inline ScaleOffset lane_terms(const Kernel &k, double norm2) {
     switch (k.kind) {
         case KernelKind::rbf: return {2 * k.gamma * log2e, -k.gamma * log2e * norm2};
         case KernelKind::sigmoid: return {2 * k.gamma * log2e, 2 * k.coef0 * log2e};
@@ -107,6 +107,17 @@ inline LaneTerms lane_terms(const Kernel &k, double norm2) {
     const double diagonal = k.gamma * norm2 + k.coef0;
     const double a = diagonal > 0 ? 1 / std::sqrt(diagonal) : 0;
     return {k.gamma * a, k.coef0 * a};
+}
+
+// Whether a vector is so far out that every rbf value is 0, and dot products would overflow.
+inline bool far_out(const Kernel &k, double norm2) { return k.kind == KernelKind::rbf && !(norm2 < 1e280); }
+
+// What a row does to v.
+inline ScaleOffset row_terms(const Kernel &k, double norm2) {
+    if (k.kind == KernelKind::rbf) return {1, far_out(k, norm2) ? -1e30 : -k.gamma * log2e * norm2};
+    if (!k.normalized) return {1, 0};
+    const double diagonal = k.gamma * norm2 + k.coef0;
+    return {diagonal > 0 ? 1 / std::sqrt(diagonal) : 0, 0};
 }
 
 // Whether |u|^2 left the range of doubles, on which the scale of a normalised kernel rests: no radius covers that.
@@ -207,7 +218,7 @@ template <class T> class Packed {
     void pack_point(const Machine &m, ptrdiff_t i) {
         const double *s = m.points + order[i] * m.features;
         const double norm2 = squared_norm(s, m.features);
-        const LaneTerms terms = lane_terms(m.kernel, norm2);
+        const ScaleOffset terms = lane_terms(m.kernel, norm2);
         T *to = points.get() + i / tile_width<T> * tile_stride + i % tile_width<T>;
         for (ptrdiff_t j = 0; j < m.features; j++) to[j * tile_width<T>] = T(s[j] * terms.scale);
         lane_offset[i] = T(terms.offset);

@@ -17,7 +17,7 @@ struct RowTraits {
     double norm;  // of the mapped row
     ptrdiff_t nonzeros;
     double scale, offset;  // of v: see packed.hpp
-    bool far;              // so far out that every rbf value is 0, and dot products would overflow
+    bool far;              // see far_out
     bool lost;             // see norm_lost
 };
 
@@ -93,23 +93,14 @@ template <class T> class RowBlock {
         const double norm2 = ops<T>().round_row(x, d, to, &row.nonzeros);
         if (!(norm2 <= std::numeric_limits<double>::max())) rows.require_finite(i);
         row.norm = std::sqrt(norm2);
-        row.far = machine_.kernel.kind == KernelKind::rbf && !(norm2 < 1e280);
+        row.far = far_out(machine_.kernel, norm2);
         row.lost = norm_lost(machine_.kernel, x, d, norm2);
-        set_row_terms(row, norm2);
+        const ScaleOffset terms = row_terms(machine_.kernel, norm2);
+        row.scale = terms.scale;
+        row.offset = terms.offset;
         if (row.far) {
             std::fill_n(to, d, T(0));
             row.nonzeros = 0;
-        }
-    }
-
-    void set_row_terms(RowTraits &row, double norm2) const {
-        const Kernel &k = machine_.kernel;
-        row.scale = 1;
-        row.offset = 0;
-        if (k.kind == KernelKind::rbf) row.offset = row.far ? -1e30 : -k.gamma * log2e * norm2;
-        if (k.kind == KernelKind::polynomial && k.normalized) {
-            const double diagonal = k.gamma * norm2 + k.coef0;
-            row.scale = diagonal > 0 ? 1 / std::sqrt(diagonal) : 0;
         }
     }
 

@@ -154,7 +154,14 @@ inline void dots_of(const T *x, const T *points, ptrdiff_t stride, const int32_t
         }
     if (j < length)
         for (int k = 0; k < several; k++) even[k] += load(x + j) * load(s[k] + j);
-    for (int k = 0; k < several; k++) out[k] = sum_lanes<T>(even[k] + odd[k]);
+    for (int k = 0; k < several; k++) even[k] += odd[k];
+    if constexpr (several == 4) {
+        double sums[4];
+        sum_lanes_of_four<T>(even[0], even[1], even[2], even[3], sums);
+        for (int k = 0; k < 4; k++) out[k] = T(sums[k]);
+    } else {
+        for (int k = 0; k < several; k++) out[k] = sum_lanes<T>(even[k]);
+    }
 }
 
 template <class T>

@@ -184,5 +184,6 @@ void bind_geometry(nb::module_ &m);
 void bind_reduced_set(nb::module_ &m);
 void bind_linear_filter(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
+void bind_tree(nb::module_ &m);
 
 }  // namespace dormie

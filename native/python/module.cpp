@@ -53,6 +53,7 @@ NB_MODULE(_native, m) {
     bind_reduced_set(m);
     bind_linear_filter(m);
     bind_nearest(m);
+    bind_tree(m);
     m.def("exp2", &exp2_array<float>, "x"_a.noconvert());
     m.def("exp2", &exp2_array<double>, "x"_a.noconvert());
     m.def("peak_rate", &peak_rate);

@@ -23,6 +23,7 @@ _STAGES = {
     "linear_filter": "a linear machine, where its output is far enough to one side (DeCoste & Mazzoni 2003)",
     "nearest": "the nearest support vectors first, until their sum leans far enough (DeCoste & Mazzoni 2003)",
     "reduced_set": "few vectors in place of all, more where few leave a doubt (Burges & Schölkopf 1997)",
+    "tree": "a tree of vectors, each telling which is next, where the sum on the way is clear enough (Ukkonen 2010)",
 }
 
 

@@ -51,6 +51,9 @@ LINEAR = ("vectors", "bias")
 # Those of the nearest stage that it keeps, in the order of BoundNearest (native/python/nearest.cpp).
 NEIGHBOURS = ("basis", "steps", "foresight", "centers", "orders")
 
+# The arrays of a tree, in the order of Branches (tree.hpp).
+BRANCHES = ("points", "thresholds", "children", "offsets", "weights", "constants")
+
 
 def dense(machine: Machine) -> Any:
     """The native dense evaluation of a machine, or None."""
@@ -86,6 +89,12 @@ def nearest(machine: Machine, arrays: Mapping[str, Any]) -> Any:
     """The native nearest support vectors of a machine, or None; arrays as `stages.nearest` makes them."""
     kept = _machine(machine)
     return None if kept is None else _native.Nearest(kept, *(np.ascontiguousarray(arrays[n]) for n in NEIGHBOURS))
+
+
+def tree(machine: Machine, tree: Any) -> Any:
+    """The native walk down a `dormie.tree.Tree` over a machine's kernel, or None."""
+    kept = _machine(machine)
+    return None if kept is None else _native.Tree(kept, *(getattr(tree, name) for name in BRANCHES))
 
 
 def walk(geometry: Any, row: Any) -> Any:

@@ -19,6 +19,7 @@ from dormie.rounding import UNIT, kernel_value_error
 from dormie.rules import Value
 from dormie.sketch import foreseen, scores, tug_of_war
 from dormie.thresholds import crossed
+from dormie.tree.structure import Tree, Walk
 from dormie.triangular import solve_lower
 
 Arrays = Mapping[str, Any]
@@ -37,7 +38,7 @@ def _blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
         part = rows[block]
         if hasattr(part, "toarray"):
             part = part.toarray()
-        if isinstance(part, np.ndarray) and part.dtype != object:
+        if isinstance(part, np.ndarray) and part.dtype.kind in "fiub":
             part = part.astype(np.float64)
         yield block, part if machine.input_map is None else machine.input_map(part)
 
@@ -261,6 +262,25 @@ def nearest_decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, hig
 def nearest_cells(centers: Floats, z: Floats) -> Any:
     """The cell whose centre each row is nearest to, in few coordinates."""
     return (z @ centers.T - np.einsum("ij,ij->i", centers, centers) / 2).argmax(axis=1)
+
+
+def tree_walk(machine: Machine, tree: Tree, rows: Any) -> Walk:
+    """Where rows come out of a tree."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        walks = [tree.walk(machine.kernel, part) for _, part in _blocks(machine, rows)]
+    nothing = Walk(np.empty((0, tree.n_outputs)), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    return Walk(*(np.concatenate(parts) for parts in zip(nothing, *walks, strict=True)))
+
+
+def tree_decide(machine: Machine, tree: Tree, half_widths: Floats, rows: Any) -> tuple[Any, Any, Any]:
+    """Answers, whether each is settled, and the kernel values that took; half_widths: terminals x outputs."""
+    values, terminals, evaluations = tree_walk(machine, tree, rows)
+    usable, radius = np.asarray(np.isfinite(values).all(axis=1)), half_widths[terminals]
+    middle = np.where(usable[:, None], values, 0.0)
+    settled = machine.rule.settled(middle - radius, middle + radius) & usable
+    if isinstance(machine.rule, Value):
+        return machine.rule.answer(values), settled, evaluations
+    return np.where(settled, machine.rule.answer(middle), -1), settled, evaluations
 
 
 def _usable(rows: Floats) -> Any:

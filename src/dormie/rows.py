@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
@@ -48,6 +49,11 @@ def is_sparse(X: Any) -> bool:
 def dense(rows: Any) -> Floats:
     """Checked rows as a dense float64 array."""
     return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+
+
+def some(rows: Any, which: npt.NDArray[np.intp] | npt.NDArray[np.int64]) -> Any:
+    """Some of the rows, by number, whatever holds them: a list of strings has no such index."""
+    return [rows[i] for i in which.tolist()] if isinstance(rows, list | tuple) else rows[which]
 
 
 def mapped(machine: Machine, rows: Any) -> Floats:

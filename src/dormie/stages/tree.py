@@ -1,0 +1,137 @@
+"""Support vector trees (Ukkonen 2010): the tree stage.
+
+A row meets the points on its way down a `dormie.tree.Tree`, about as many as the logarithm of their number, and what
+their kernel values come to at the end stands for the full sum:
+
+    G(x)  within  caution * half_width[terminal]  of  sum_l W_l K(x, s_l) + constant.
+
+Nothing bounds what the tree leaves out, so half-widths are measured: how far off it was, in the mean, on sample rows
+that ended at the same terminal. How often answers may then be wrong is for calibration to say, which scales them all
+by one caution. Only kernel values are used, so any kernel will do, Python functions of strings or graphs included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie import native, reference
+from dormie.kernels import Custom
+from dormie.machine import Floats, Machine
+from dormie.rows import require_finite
+from dormie.stages.base import CautiousStage, Decisions
+from dormie.stages.dense import Dense
+from dormie.thresholds import NEVER, require_caution, require_floats
+from dormie.tree.structure import Tree, Walk
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+_TREE = tuple(field.name for field in fields(Tree))
+_INTEGERS = ("children", "offsets")
+_SHARED_ROWS = 10.0  # a terminal's error counts as if so many more rows ended there, with the error of all
+
+
+class TreeWalk(CautiousStage):
+    """Intervals from the way down a tree.
+
+    half_widths: terminals x outputs, before the caution; where one is `thresholds.NEVER`, its terminal settles nothing.
+    """
+
+    name = "tree"
+
+    def __init__(self, machine: Machine, tree: Tree, half_widths: Floats, caution: float = 1.0) -> None:
+        half_widths = np.array(half_widths, dtype=np.float64, order="C")
+        _require_fit(machine, tree, half_widths)
+        self.machine = machine
+        self.tree = tree
+        self.half_widths = half_widths
+        self.caution = require_caution(self.name, caution)
+        with np.errstate(over="ignore"):
+            self._radii = np.where(half_widths < NEVER, self.caution * half_widths, np.inf)
+        self._native = native.tree(machine, tree)
+
+    @classmethod
+    def calibrated(cls, machine: Machine, tree: Tree, rows: Any, outputs: Floats | None = None) -> TreeWalk:
+        """The stage with half-widths measured on checked rows, unlabelled.
+
+        outputs: of the machine for these rows, where they are known already
+        """
+        outputs = Dense(machine).outputs(rows) if outputs is None else outputs
+        open_stage = cls(machine, tree, np.full((tree.n_terminals, machine.n_outputs), NEVER))
+        return cls(machine, tree, _measured(tree, open_stage.walk(rows), outputs))
+
+    def cautious(self, caution: float) -> TreeWalk:
+        return TreeWalk(self.machine, self.tree, self.half_widths, caution)
+
+    def __str__(self) -> str:
+        nodes = "1 node" if self.tree.n_nodes == 1 else f"{self.tree.n_nodes} nodes"
+        return f"{self.name}({nodes}; caution {self.caution:.3g})"
+
+    def decide(self, rows: Any) -> Decisions:
+        if self._native is not None:
+            return Decisions(*self._native.decide(*native.arguments(rows, self._radii)))
+        self._require_finite(rows)
+        return Decisions(*reference.tree_decide(self.machine, self.tree, self._radii, rows))
+
+    def walk(self, rows: Any) -> Walk:
+        """Where rows come out of the tree."""
+        if self._native is not None:
+            return Walk(*self._native.walk(*native.arguments(rows)))
+        self._require_finite(rows)
+        return reference.tree_walk(self.machine, self.tree, rows)
+
+    def interval(self, rows: Any) -> tuple[Floats, Floats]:
+        """Middle and radius of every output of every row."""
+        walk = self.walk(rows)
+        return walk.values, self._radii[walk.terminals]
+
+    def estimate(self, rows: Any) -> Floats:
+        return self.walk(rows).values
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        if isinstance(self.machine.kernel, Custom):
+            raise ValueError("tree: over a Python function as kernel it cannot be saved, nothing that runs can")
+        return {"caution": self.caution}, {n: getattr(self.tree, n) for n in _TREE} | {"half_widths": self.half_widths}
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> TreeWalk:
+        if set(numbers) != {"caution"} or set(arrays) != {*_TREE, "half_widths"}:
+            raise ValueError("tree: the arrays or numbers of another stage")
+        for name, array in arrays.items():
+            if array.dtype != (expected := np.int64 if name in _INTEGERS else np.float64):
+                raise ValueError(f"tree: {name} must be {np.dtype(expected)}, got {array.dtype}")
+        return cls(machine, Tree(**{n: arrays[n] for n in _TREE}), arrays["half_widths"], numbers["caution"])
+
+    def __reduce__(self) -> tuple[type[TreeWalk], tuple[Any, ...]]:
+        return TreeWalk, (self.machine, self.tree, self.half_widths, self.caution)
+
+    def _require_finite(self, rows: Any) -> None:
+        """Of vectors; what else a Python kernel may be of is its own affair."""
+        if not isinstance(self.machine.kernel, Custom):
+            require_finite(rows)
+
+
+def _require_fit(machine: Machine, tree: Tree, half_widths: Floats) -> None:
+    if tree.n_outputs != machine.n_outputs:
+        raise ValueError(f"tree: it gives {tree.n_outputs} outputs, the machine has {machine.n_outputs}")
+    if not isinstance(machine.kernel, Custom):
+        require_floats(TreeWalk.name, "points", np.asarray(tree.points), (tree.n_nodes, machine.n_features))
+    require_floats(TreeWalk.name, "half_widths", half_widths, (tree.n_terminals, machine.n_outputs))
+    if (half_widths < 0).any():
+        raise ValueError("tree: half_widths must not be negative")
+
+
+def _measured(tree: Tree, walk: Walk, outputs: Floats) -> Floats:
+    """The root mean square error at every terminal, that of all rows weighing in where few end there."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (walk.values - outputs) ** 2
+    usable = np.isfinite(squares).all(axis=1)  # other rows are never settled
+    squares, terminals = squares[usable], walk.terminals[usable]
+    if not len(squares):
+        raise ValueError("tree: there are no rows to measure half-widths on")
+    counts = np.bincount(terminals, minlength=tree.n_terminals)
+    sums = np.column_stack([np.bincount(terminals, of_output, tree.n_terminals) for of_output in squares.T])
+    return np.asarray(np.sqrt((sums + _SHARED_ROWS * squares.mean(axis=0)) / (counts[:, None] + _SHARED_ROWS)))

@@ -1,0 +1,234 @@
+"""Better trees: the same kind of tree as Ukkonen's, every number of it fitted to do more with as few evaluations.
+
+    trunk      vectors of a reduced set, as many as half the evaluations, that every row meets
+    branches   from there on, one vector after another, each the one that explains most of what the way so far does not
+               (orthogonal matching pursuit), out of support vectors and vectors of larger reduced sets
+    terminals  a linear model over *all* kernel values of the way, not the sum of scores that were fitted one by one
+
+A node is split where that helps such models on both sides most, and else leads on unsplit. Fits of a part are held
+near that of the whole (a ridge around it), so that few rows, or values that are small there and large elsewhere, do not
+make for large weights. Where there are few rows, more are made up from them: what a tree is fitted to, the machine's
+output, is known anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dormie.kernels import Custom
+from dormie.machine import Floats, Machine
+from dormie.progress import Progress
+from dormie.rows import some, unmapped
+from dormie.sample import crossed
+from dormie.tree.columns import Block, Columns
+from dormie.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, midway
+from dormie.tree.structure import Integers, Tree
+
+_ENOUGH_ROWS = 4000
+_REDUCED = 16  # vectors of the reduced set whose vectors branches may use
+_MOST_POINTS = 1024  # support vectors that branches may use
+_RIDGE = 1.0  # rows
+_CUTS = 16  # thresholds tried, at quantiles
+_CLEARLY = 0.999  # of the error without a split
+_DEPENDENT = 1e-6  # of a column's squares: what is left of it beside the way's own is rounding
+
+
+def fitted(
+    machine: Machine,
+    rows: Any,
+    *,
+    leaf_rows: int = 30,
+    height: int | None = None,
+    evaluations: float | None = 10.0,
+    seed: int = 0,
+) -> Tree:
+    """A tree that estimates the machine's outputs, grown on checked rows, unlabelled.
+
+    leaf_rows    a split leaves at least so many rows, made-up ones included, on either side
+    height       the most nodes on a path
+    evaluations  the most kernel evaluations that a row takes on average over the rows given
+    """
+    limits = Limits(leaf_rows, height, evaluations)
+    given = Targets.of(machine, rows)
+    targets = _with_made_up_rows(machine, given, seed)
+    trunk, others = _vectors(machine, targets, limits, seed)
+    points = np.vstack([trunk, others]) if len(trunk) else others
+    columns = Columns(machine.kernel, points, targets.rows, seed)
+    with Progress() as progress:
+        growth = _Growth(columns, columns.mean_squares(), targets.outputs, len(given.outputs), limits, progress)
+        root = growth.grown(len(trunk))
+    return assembled(root, points, machine.n_outputs)
+
+
+def _with_made_up_rows(machine: Machine, given: Targets, seed: int) -> Targets:
+    missing = _ENOUGH_ROWS - len(given.outputs)
+    if missing <= 0 or isinstance(machine.kernel, Custom):
+        return given
+    made_up = unmapped(machine, crossed(given.rows, missing, np.random.default_rng(seed)))
+    more = Targets.of(machine, made_up)
+    return Targets(np.vstack([given.rows, more.rows]), np.vstack([given.outputs, more.outputs]))
+
+
+def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> tuple[Any, Any]:
+    """Those of the trunk, and those that branches may use."""
+    most = np.argsort(-np.abs(machine.weights).sum(axis=1), kind="stable")[:_MOST_POINTS]
+    points = some(machine.points, np.sort(most))
+    if isinstance(machine.kernel, Custom) or not machine.kernel.positive_semidefinite:
+        return points[:0], points
+    trunk = int((limits.evaluations or _REDUCED) / 2)
+    trunk = min(trunk, limits.height or trunk)
+    reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
+    return reduced.get(trunk, points[:0]), np.vstack([points, reduced.get(_REDUCED, points[:0])])
+
+
+def _reduced(machine: Machine, n: int, targets: Targets, seed: int) -> Floats:
+    from dormie.reduction import fit  # here: reduction imports the stages, which import trees
+
+    return fit(machine, n, unmapped(machine, targets.rows), seed=seed, outputs=targets.outputs).points
+
+
+@dataclass(eq=False)
+class _Part:
+    """Rows that have come the same way: the values met on it, the model they have, and the vector that is next."""
+
+    rows: Integers
+    values: Floats  # rows x (1 + depth), the first column 1
+    sizes: Floats  # (1 + depth): the mean squares of these values over all rows
+    theta: Floats  # (1 + depth) x c
+    block: Block
+    share: float
+    column: int = -1  # of the block: the next vector of the way
+    explains: float = 0.0  # of the squared error
+    number: int = -1
+    threshold: float = 0.0
+    children: tuple[_Part, ...] = ()
+
+    @property
+    def gain(self) -> float:
+        return self.explains / len(self.rows) if self.share > 0 else 0.0
+
+    def data(self, below: list[Branching | Terminal]) -> Branching | Terminal:
+        if not below:
+            return Terminal(self.theta[1:], self.theta[0])
+        return Branching(self.number, self.threshold, below[0], below[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Growth:
+    """Columns, outputs to explain, of which rows the evaluations count (the first), and where to stop."""
+
+    columns: Columns
+    sizes: Floats  # of all columns
+    outputs: Floats
+    counted: int
+    limits: Limits
+    progress: Progress
+
+    def grown(self, trunk: int) -> _Part:
+        """The root of a tree whose first `trunk` points every row meets."""
+        everything = np.arange(len(self.outputs))
+        start = np.vstack([self.outputs.mean(axis=0), np.zeros((trunk, self.outputs.shape[1]))])
+        met = self.columns.kernel.matrix(self.columns.rows, some(self.columns.points, np.arange(trunk)))
+        values = np.column_stack([np.ones(len(everything)), met])
+        sizes = np.append(1.0, self.sizes[:trunk])
+        theta = _near(values, self.outputs, start, sizes)
+        top = _Part(everything, values, sizes, theta, self.columns.block(everything), 1.0)
+        self._spread(top, trunk)
+        return self._on_trunk(top, trunk)
+
+    def _on_trunk(self, top: _Part, trunk: int) -> _Part:
+        """The part that branches, below a node for each vector of the trunk."""
+        for number in reversed(range(trunk)):
+            top = replace(top, number=number, children=(top,))
+        return top
+
+    def _spread(self, top: _Part, spent: int) -> None:
+        frontier: Frontier[_Part] = Frontier(float(spent), self.limits.evaluations)
+        frontier.add(self._with_next(top))
+        for count, part in enumerate(frontier):
+            self.progress.say(f"growing a tree: {spent + count:,} nodes")
+            part.children = self._led_on(part)
+            for child in part.children:
+                frontier.add(self._with_next(child))
+
+    def _with_next(self, part: _Part) -> _Part | None:
+        """The part with the vector that would explain most of what is left, or None where the way ends."""
+        depth = len(part.theta) - 1
+        if len(part.rows) < self.limits.leaf_rows or depth == self.limits.height or not len(part.block.numbers):
+            return None
+        error = self.outputs[part.rows] - part.values @ part.theta
+        sizes = self.sizes[part.block.numbers]
+        part.column, part.explains = _most_telling(part.block.values, sizes, part.values, error)
+        part.number = int(part.block.numbers[part.column])
+        return part
+
+    def _led_on(self, part: _Part) -> tuple[_Part, ...]:
+        """After one more vector: left and right of a threshold on it, or unsplit."""
+        k = part.block.values[:, part.column]
+        values, outputs = np.column_stack([part.values, k]), self.outputs[part.rows]
+        sizes = np.append(part.sizes, self.sizes[part.number])
+        theta = _near(values, outputs, np.vstack([part.theta, np.zeros((1, outputs.shape[1]))]), sizes)
+        order = np.argsort(k, kind="stable")
+        rest = np.column_stack([values, outputs - values @ theta])[order]
+        at = _best_place(k[order], rest, sizes, self.limits.leaf_rows)
+        sides = [order] if at is None else [order[:at], order[at:]]
+        part.threshold = 0.0 if at is None else midway(*k[order[at - 1 : at + 1]])
+        children = tuple(self._child(part, values, sizes, theta, side) for side in sides)
+        part.block = part.block.some(np.arange(0))
+        return children
+
+    def _child(self, part: _Part, values: Floats, sizes: Floats, theta: Floats, side: Integers) -> _Part:
+        rows = part.rows[side]
+        model = theta if len(side) == len(values) else _near(values[side], self.outputs[rows], theta, sizes)
+        block = self.columns.below(part.block.some(side), rows)
+        return _Part(rows, values[side], sizes, model, block, np.count_nonzero(rows < self.counted) / self.counted)
+
+
+def _near(values: Floats, outputs: Floats, theta: Floats, sizes: Floats) -> Floats:
+    """The linear model of least squared error and not far from `theta`."""
+    gram, slope = values.T @ values, values.T @ (outputs - values @ theta)
+    return np.asarray(theta + np.linalg.solve(_ridged(gram, sizes), slope))
+
+
+def _ridged(gram: Floats, sizes: Floats) -> Floats:
+    """As if there were `_RIDGE` more rows with each value alone, at its usual size, and nothing to explain."""
+    least = np.finfo(np.float64).eps * max(float(np.diagonal(gram).max()), np.finfo(np.float64).tiny)
+    return np.asarray(gram + np.diag(_RIDGE * sizes + least))
+
+
+def _most_telling(candidates: Floats, sizes: Floats, values: Floats, error: Floats) -> tuple[int, float]:
+    """The candidate that explains most of an error beside the values there are, and how much (squared)."""
+    q = np.linalg.qr(values)[0]
+    error = error - q @ (q.T @ error)
+    squares = np.einsum("ij,ij->j", candidates, candidates)
+    new = squares - np.square(q.T @ candidates).sum(axis=0)
+    usable = new > _DEPENDENT * squares
+    explained = np.square(candidates.T @ error).sum(axis=1) / np.where(usable, new + _RIDGE * sizes, 1.0)
+    best = int(np.argmax(np.where(usable, explained, 0.0)))
+    return best, float(explained[best]) if usable[best] else 0.0
+
+
+def _best_place(k: Floats, values_and_error: Floats, sizes: Floats, least: int) -> int | None:
+    """Where to split rows in the order of k, so that models of the two sides leave the least; None: nowhere."""
+    n = len(k)
+    between = np.flatnonzero(k[1:] > k[:-1]) + 1
+    between = between[(between >= least) & (between <= n - least)]
+    if not len(between):
+        return None
+    tried = between[np.unique(np.searchsorted(between, np.linspace(between[0], between[-1], _CUTS)))]
+    grams = np.cumsum([part.T @ part for part in np.split(values_and_error, tried)], axis=0)
+    whole, width = grams[-1], len(sizes)
+    cost = [_left_over(gram, sizes) + _left_over(whole - gram, sizes) for gram in grams[:-1]]
+    best = int(np.argmin(cost))
+    return int(tried[best]) if cost[best] < _CLEARLY * np.trace(whole[width:, width:]) else None
+
+
+def _left_over(gram: Floats, sizes: Floats) -> float:
+    """The squared error that the best model near the present one leaves, from the products of values and error."""
+    width = len(sizes)
+    a, b, whole = gram[:width, :width], gram[:width, width:], float(np.trace(gram[width:, width:]))
+    step = np.linalg.solve(_ridged(a, sizes), b)
+    return whole - float(np.sum(step * (2 * b - a @ step)))

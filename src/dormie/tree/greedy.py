@@ -1,0 +1,218 @@
+"""The greedy tree of Ukkonen (2010), Algorithms 2 to 5, with the scales of his section 4.3.
+
+X_ij = K(x_i, s_j) for row i and support vector j, r the outputs still to be explained. A node's column j and scale c
+are found when its parent is split; splitting it takes in turns
+
+    columns     j_l, j_r, the columns that explain most of r on either side of a threshold t, given t     (Algorithm 4)
+    threshold   t, given j_l and j_r: one sort, then running sums of the errors                           (Algorithm 5)
+
+until the error no longer falls, from several random thresholds, of which the best counts. With scales of their own the
+weights a_j of the machine drop out: c_N a_N is fitted as one number, `scale`, and for machines with several outputs as
+one an output. Three things the paper leaves open: a threshold lies half way between two rows' values, both sides of a
+split have rows, and a column that is next to nothing on a node's rows is not blown up to explain them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.progress import Progress
+from dormie.tree.columns import Block, Columns
+from dormie.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, constant, midway
+from dormie.tree.structure import Integers, Tree
+
+_LEAST_FALL = 1e-12  # of the error, below which it has stopped falling
+_NEXT_TO_NOTHING = 1e-12  # of the largest column's sum of squares
+
+
+def greedy(
+    machine: Machine,
+    rows: Any,
+    *,
+    leaf_rows: int = 5,
+    height: int | None = None,
+    evaluations: float | None = None,
+    restarts: int = 3,
+    seed: int = 0,
+) -> Tree:
+    """A tree that estimates the machine's outputs, grown on checked rows, unlabelled.
+
+    leaf_rows    a node of at most so many rows is not split
+    height       the most nodes on a path
+    evaluations  the most kernel evaluations that a row takes on average over these rows
+    restarts     random thresholds that every split is tried from
+    """
+    limits = Limits(leaf_rows, height, evaluations)
+    if not isinstance(restarts, Integral) or restarts < 1:
+        raise ValueError(f"restarts must be a whole number of at least 1, got {restarts!r}")
+    targets = Targets.of(machine, rows)
+    if not machine.n_points:
+        return constant(machine)
+    columns = Columns(machine.kernel, machine.points, targets.rows, seed)
+    with Progress() as progress:
+        root = _Greedy(columns, machine.bias, limits, int(restarts), progress).grown(targets.outputs)
+    return assembled(root, machine.points, machine.n_outputs)
+
+
+class Split(NamedTuple):
+    """Rows up to place `at` of a node, in the order of its column, go left; columns and scales of both sides."""
+
+    at: int
+    columns: tuple[int, int]  # within the block
+    scales: tuple[Floats, Floats]
+    cost: float
+
+
+@dataclass(eq=False)
+class _Node:
+    """A column and its scale, and the rows that come here, in the order of their scores."""
+
+    number: int
+    weights: Floats  # the scales of all nodes down to this one
+    constant: Floats
+    path: tuple[int, ...]
+    rows: Integers
+    k: Floats  # the column itself
+    r: Floats  # what is left of the outputs after this node's score
+    block: Block
+    share: float
+    split: Split | None = None
+    children: tuple[_Node, ...] = ()
+
+    @property
+    def gain(self) -> float:
+        cost = float(np.einsum("io,io->", self.r, self.r))
+        fall = 0.0 if self.split is None else cost - self.split.cost
+        return fall / len(self.rows) if fall > _LEAST_FALL * cost else 0.0
+
+    def data(self, below: list[Branching | Terminal]) -> Branching:
+        if self.split is None or not below:
+            end = Terminal(self.weights, self.constant)
+            return Branching(self.number, 0.0, end, end)
+        last, first = self.k[self.split.at - 1 : self.split.at + 1]
+        left, right = below if last < first else reversed(below)  # scores may ascend as kernel values descend
+        return Branching(self.number, midway(last, first), left, right)
+
+
+@dataclass(frozen=True, eq=False)
+class _Greedy:
+    """Algorithm 2, the most profitable node first."""
+
+    columns: Columns
+    bias: Floats
+    limits: Limits
+    restarts: int
+    progress: Progress
+
+    def grown(self, outputs: Floats) -> _Node:
+        """The root of the tree for rows with these outputs."""
+        everything = np.arange(len(outputs))
+        frontier: Frontier[_Node] = Frontier(1.0, self.limits.evaluations)
+        root = self._root(self.columns.block(everything), everything, outputs - self.bias)
+        frontier.add(self._with_split(root))
+        offered = self.columns.offered(len(everything))
+        for count, node in enumerate(frontier):
+            self.progress.say(f"growing a tree: {2 * count + 1:,} nodes; {offered:,} columns at the root")
+            node.children = self._children(node)
+            for child in node.children:
+                frontier.add(self._with_split(child))
+        return root
+
+    def _root(self, block: Block, rows: Integers, r: Floats) -> _Node:
+        column, scale, _ = best_column(block.values, r)
+        return _node(block, column, scale, rows, r, (np.empty((0, r.shape[1])), self.bias, (), 1.0))
+
+    def _with_split(self, node: _Node) -> _Node | None:
+        """The node with its best split, or None where it stays a leaf."""
+        height = self.limits.height
+        if len(node.rows) <= self.limits.leaf_rows or (height is not None and len(node.path) + 1 >= height):
+            return None
+        firsts = np.random.default_rng([self.columns.seed, *node.path]).integers(len(node.rows), size=self.restarts)
+        node.split = find_optimal_split(node.block.values, node.r, node.k, firsts)
+        return node if node.split is not None else None
+
+    def _children(self, node: _Node) -> tuple[_Node, ...]:
+        """Left and right; the node's own block is given up, so that only nodes that wait hold one."""
+        assert node.split is not None
+        at, n = node.split.at, len(node.rows)
+        sides = zip((np.arange(at), np.arange(at, n)), node.split.columns, node.split.scales, strict=True)
+        children = []
+        for way, (side, column, scale) in enumerate(sides):
+            above = node.weights, node.constant, (*node.path, way), node.share * len(side) / n
+            child = _node(node.block.some(side), column, scale, node.rows[side], node.r[side], above)
+            child.block = self.columns.below(child.block, child.rows)
+            children.append(child)
+        node.block = node.block.some(np.arange(0))
+        return tuple(children)
+
+
+def _node(block: Block, column: int, scale: Floats, rows: Integers, r: Floats, above: tuple[Any, ...]) -> _Node:
+    """A node of rows that come to a column of their block; `above`: weights and constant, path, share."""
+    weights, constant, path, share = above
+    k = block.values[:, column]
+    order = np.argsort(-k if scale.sum() < 0 else k, kind="stable")
+    rest, weights = r - k[:, None] * scale, np.vstack([weights, scale])
+    number = int(block.numbers[column])
+    return _Node(number, weights, constant, path, rows[order], k[order], rest[order], block.some(order), share)
+
+
+def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:
+    """argmin_j min_c |c X_j - r|^2, its c (one an output), and what it leaves."""
+    xr, xx = values.T @ r, np.einsum("ij,ij->j", values, values)
+    usable = xx > _NEXT_TO_NOTHING * xx.max(initial=0.0)
+    xx = np.where(usable, xx, 1.0)
+    explained = np.where(usable, np.einsum("jo,jo->j", xr, xr) / xx, 0.0)
+    j = int(np.argmax(explained))
+    scale = xr[j] / xx[j] if usable[j] else np.zeros(r.shape[1])
+    return j, scale, float(np.einsum("io,io->", r, r) - explained[j])
+
+
+def find_optimal_split(values: Floats, r: Floats, k: Floats, firsts: Integers) -> Split | None:
+    """Algorithm 3 from each of several first rows, whose values are the first thresholds; None where k is constant.
+
+    Rows are in the order of k, ascending or descending: a threshold is a place between two of them that differ.
+    """
+    between = np.flatnonzero(k[1:] != k[:-1]) + 1
+    if not len(between):
+        return None
+    starts = {_place_after(between, int(first)) for first in firsts}
+    found = [_alternated(values, r, between, start) for start in sorted(starts)]
+    return min(found, key=lambda split: split.cost)
+
+
+def _place_after(between: Integers, row: int) -> int:
+    """Where the rows with values up to this row's end, or the last place that leaves rows on the right."""
+    after = between[between > row]
+    return int(after[0] if len(after) else between[-1])
+
+
+def _alternated(values: Floats, r: Floats, between: Integers, start: int) -> Split:
+    """Columns and threshold in turns, until the error no longer falls."""
+    least = _LEAST_FALL * float(np.einsum("io,io->", r, r))
+    split = optimize_columns(values, r, start)
+    while True:
+        better = optimize_columns(values, r, optimize_threshold(values, r, between, split))
+        if not better.cost < split.cost - least:
+            return split
+        split = better
+
+
+def optimize_columns(values: Floats, r: Floats, at: int) -> Split:
+    """Algorithm 4: the best column of either side."""
+    left, right = (best_column(values[side], r[side]) for side in (slice(0, at), slice(at, None)))
+    return Split(at, (left[0], right[0]), (left[1], right[1]), left[2] + right[2])
+
+
+def optimize_threshold(values: Floats, r: Floats, between: Integers, split: Split) -> int:
+    """Algorithm 5: the best place for columns and scales as they are."""
+    left, right = (
+        ((r - values[:, [column]] * scale) ** 2).sum(axis=1)
+        for column, scale in zip(split.columns, split.scales, strict=True)
+    )
+    cost = np.cumsum(left) + (right.sum() - np.cumsum(right))
+    return int(between[np.argmin(cost[between - 1])])
