@@ -2,14 +2,15 @@
 
     tree = dormie.tree.fitted(machine, rows, evaluations=10)
 
-`greedy` grows the paper's tree, `fitted` a better one; `exact` is the paper's exact algorithm for tiny inputs. All give
-a `Tree`, plain data, that the `tree` stage and `dormie.estimators.SupportVectorTree` walk.
+`greedy` grows the paper's tree, `fitted` a better one; `exact_balanced` is the paper's exact algorithm, for tiny
+inputs. All give a `Tree`, plain data, that the `tree` stage and `dormie.estimators.SupportVectorTree` walk.
 """
 
+from dormie.tree.exact import exact_balanced
 from dormie.tree.fitted import fitted
 from dormie.tree.greedy import greedy
 from dormie.tree.picture import plot
 from dormie.tree.structure import Tree
 from dormie.tree.text import export_text
 
-__all__ = ["Tree", "export_text", "fitted", "greedy", "plot"]
+__all__ = ["Tree", "exact_balanced", "export_text", "fitted", "greedy", "plot"]

@@ -27,6 +27,8 @@ from dormie.tree.growth import Branching, Frontier, Limits, Targets, Terminal, a
 from dormie.tree.structure import Integers, Tree
 
 _LEAST_FALL = 1e-12  # of the error, below which it has stopped falling
+_ROUNDING = 1e-20  # of all squared outputs: nothing is left to explain
+_EQUAL = 1e-12  # of the error to explain: what costs the same but for rounding; the first of such is taken
 _NEXT_TO_NOTHING = 1e-12  # of the largest column's sum of squares
 
 
@@ -114,23 +116,25 @@ class _Greedy:
         everything = np.arange(len(outputs))
         frontier: Frontier[_Node] = Frontier(1.0, self.limits.evaluations)
         root = self._root(self.columns.block(everything), everything, outputs - self.bias)
-        frontier.add(self._with_split(root))
+        explained = _ROUNDING * float(np.sum((outputs - self.bias) ** 2))
+        frontier.add(self._with_split(root, explained))
         offered = self.columns.offered(len(everything))
         for count, node in enumerate(frontier):
             self.progress.say(f"growing a tree: {2 * count + 1:,} nodes; {offered:,} columns at the root")
             node.children = self._children(node)
             for child in node.children:
-                frontier.add(self._with_split(child))
+                frontier.add(self._with_split(child, explained))
         return root
 
     def _root(self, block: Block, rows: Integers, r: Floats) -> _Node:
         column, scale, _ = best_column(block.values, r)
         return _node(block, column, scale, rows, r, (np.empty((0, r.shape[1])), self.bias, (), 1.0))
 
-    def _with_split(self, node: _Node) -> _Node | None:
+    def _with_split(self, node: _Node, explained: float) -> _Node | None:
         """The node with its best split, or None where it stays a leaf."""
-        height = self.limits.height
-        if len(node.rows) <= self.limits.leaf_rows or (height is not None and len(node.path) + 1 >= height):
+        if len(node.rows) <= self.limits.leaf_rows or len(node.weights) == self.limits.height:
+            return None
+        if np.sum(node.r**2) <= explained:
             return None
         firsts = np.random.default_rng([self.columns.seed, *node.path]).integers(len(node.rows), size=self.restarts)
         node.split = find_optimal_split(node.block.values, node.r, node.k, firsts)
@@ -167,9 +171,10 @@ def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:
     usable = xx > _NEXT_TO_NOTHING * xx.max(initial=0.0)
     xx = np.where(usable, xx, 1.0)
     explained = np.where(usable, np.einsum("jo,jo->j", xr, xr) / xx, 0.0)
-    j = int(np.argmax(explained))
+    whole = float(np.einsum("io,io->", r, r))
+    j = int(np.argmax(explained >= explained.max() - _EQUAL * whole))
     scale = xr[j] / xx[j] if usable[j] else np.zeros(r.shape[1])
-    return j, scale, float(np.einsum("io,io->", r, r) - explained[j])
+    return j, scale, whole - float(explained[j])
 
 
 def find_optimal_split(values: Floats, r: Floats, k: Floats, firsts: Integers) -> Split | None:
@@ -182,7 +187,11 @@ def find_optimal_split(values: Floats, r: Floats, k: Floats, firsts: Integers) -
         return None
     starts = {_place_after(between, int(first)) for first in firsts}
     found = [_alternated(values, r, between, start) for start in sorted(starts)]
-    return min(found, key=lambda split: split.cost)
+    return found[_first_of_least(np.array([split.cost for split in found]), r)]
+
+
+def _first_of_least(costs: Floats, r: Floats) -> int:
+    return int(np.argmax(costs <= costs.min() + _EQUAL * float(np.einsum("io,io->", r, r))))
 
 
 def _place_after(between: Integers, row: int) -> int:
@@ -215,4 +224,4 @@ def optimize_threshold(values: Floats, r: Floats, between: Integers, split: Spli
         for column, scale in zip(split.columns, split.scales, strict=True)
     )
     cost = np.cumsum(left) + (right.sum() - np.cumsum(right))
-    return int(between[np.argmin(cost[between - 1])])
+    return int(between[_first_of_least(cost[between - 1], r)])

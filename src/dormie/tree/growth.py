@@ -66,10 +66,17 @@ class Targets:
         return cls(rows if isinstance(machine.kernel, Custom) else mapped(machine, rows), outputs)
 
 
-class Growing(Protocol):
-    """A node that may be split."""
+class Grown(Protocol):
+    """A node of a tree that is grown."""
 
     children: tuple[Any, ...]  # none, the next node where it leads on unsplit, or left and right
+
+    def data(self, below: list[Branching | Terminal]) -> Branching | Terminal:
+        """The node as data, given its children as such."""
+
+
+class Growing(Grown, Protocol):
+    """A node that may be split."""
 
     @property
     def share(self) -> float:
@@ -78,9 +85,6 @@ class Growing(Protocol):
     @property
     def gain(self) -> float:
         """What splitting it takes off the squared error, a row."""
-
-    def data(self, below: list[Branching | Terminal]) -> Branching | Terminal:
-        """The node as data, given its children as such."""
 
 
 N = TypeVar("N", bound=Growing)
@@ -140,12 +144,12 @@ def constant(machine: Machine) -> Tree:
     )
 
 
-def assembled(root: Growing, points: Any, outputs: int) -> Tree:
+def assembled(root: Grown, points: Any, outputs: int) -> Tree:
     """The tree that was grown from this root, over some of these points."""
     return _listed(_as_data(root), points, outputs)
 
 
-def _as_data(root: Growing) -> Branching | Terminal:
+def _as_data(root: Grown) -> Branching | Terminal:
     """What is below a node is made before the node itself."""
     order, waiting = [], [root]
     while waiting:

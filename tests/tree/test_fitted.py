@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dormie import kernels, reference, rules
+from dormie.machine import Affine, Floats, Machine
+from dormie.tree import Tree, fitted, greedy
+
+SIGN = rules.Sign(np.array([-1, 1]))
+
+
+def machine_of(seed: int, points: int, kernel: kernels.Kernel | None = None, features: int = 3) -> Machine:
+    random = np.random.default_rng(seed)
+    where, weights = random.normal(size=(points, features)), random.normal(size=points)
+    return Machine(kernel or kernels.RBF(0.7), where, weights, np.array([0.3]), SIGN)
+
+
+def rows_of(seed: int, n: int, features: int = 3) -> Floats:
+    return np.random.default_rng([seed, 1]).normal(size=(n, features))
+
+
+def error(machine: Machine, tree: Tree, rows: Floats) -> float:
+    """The share of the outputs' variation that the tree leaves unexplained."""
+    outputs = reference.outputs(machine, rows)
+    off = reference.tree_walk(machine, tree, rows).values - outputs
+    return float(np.mean(off**2) / np.mean((outputs - outputs.mean(axis=0)) ** 2))
+
+
+def test_on_unseen_rows_it_is_better_than_the_greedy_tree_with_as_many_evaluations() -> None:
+    for seed in range(3):
+        machine, rows, unseen = machine_of(seed, 60), rows_of(seed, 400), rows_of(seed + 100, 2000)
+        plain = greedy(machine, rows, evaluations=8, seed=seed)
+        better = fitted(machine, rows, evaluations=8, seed=seed)
+        taken = [reference.tree_walk(machine, tree, unseen).evaluations.mean() for tree in (plain, better)]
+        assert taken[1] < taken[0] + 0.5
+        assert error(machine, better, unseen) < 0.5 * error(machine, plain, unseen)
+
+
+def test_more_evaluations_leave_less_unexplained() -> None:
+    machine, rows, unseen = machine_of(1, 60), rows_of(1, 3000), rows_of(2, 2000)
+    trees = [fitted(machine, rows, evaluations=evaluations) for evaluations in (2, 6, 12)]
+    for tree, evaluations in zip(trees, (2, 6, 12), strict=True):
+        assert reference.tree_walk(machine, tree, rows).evaluations.mean() <= evaluations
+    assert all(error(machine, fewer, unseen) > 1.5 * error(machine, more, unseen) for fewer, more in pairwise(trees))
+
+
+def test_every_row_meets_the_trunk_and_rows_part_ways_after_it() -> None:
+    machine, rows = machine_of(3, 60), rows_of(3, 500)
+    tree = fitted(machine, rows, evaluations=8)
+    shared = [node for node in range(tree.n_nodes) if all(node in path for path in tree.paths)]
+    assert shared[:4] == [0, 1, 2, 3]
+    assert len(tree.paths) > 1
+
+
+def test_height_is_kept_and_leaves_have_rows() -> None:
+    machine, rows = machine_of(4, 50), rows_of(4, 5000)
+    tree = fitted(machine, rows, height=5, evaluations=None, leaf_rows=40)
+    assert tree.depths.max() == 5
+    assert np.bincount(reference.tree_walk(machine, tree, rows).terminals).min() >= 40
+    assert fitted(machine, rows, height=1).depths.tolist() == [1]
+
+
+def test_the_input_map_comes_first() -> None:
+    machine, rows = machine_of(5, 40), rows_of(5, 300)
+    scaled = Machine(
+        machine.kernel, machine.points, machine.weights, machine.bias, SIGN, Affine(np.full(3, 2.0), np.full(3, 5.0))
+    )
+    assert error(scaled, fitted(scaled, 5 * rows + 2), 5 * rows_of(6, 500) + 2) < 0.1
+
+
+def test_the_same_seed_gives_the_same_tree() -> None:
+    machine, rows = machine_of(6, 40), rows_of(6, 200)
+    one, same, other = (fitted(machine, rows, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.weights, same.weights)
+    np.testing.assert_array_equal(one.points, same.points)
+    assert one.weights.shape != other.weights.shape or (one.weights != other.weights).any()
+
+
+def test_strings_have_no_reduced_vectors_and_no_made_up_rows() -> None:
+    words = ["abab", "abba", "aaab", "bbba", "caab", "ccab", "bcca", "acac", "cbcb", "aabb"] * 6
+
+    def shared_letters(a: Any, b: Any) -> Floats:
+        return np.array([[float(sum(u.count(c) * v.count(c) for c in "abc")) for v in b] for u in a])
+
+    random = np.random.default_rng(7)
+    kernel = kernels.Custom(shared_letters)
+    machine = Machine(kernel, words[:10], random.normal(size=10), np.zeros(1), SIGN)
+    tree = fitted(machine, words, leaf_rows=5, evaluations=4)
+    assert set(tree.points) <= set(words)
+    outputs = kernel.matrix(words, words[:10]) @ machine.weights
+    walk = tree.walk(kernel, words)
+    assert walk.evaluations.mean() <= 4
+    assert np.mean((walk.values - outputs) ** 2) < 0.1 * np.var(outputs)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 30),
+    st.integers(1, 40),
+    st.sampled_from([1, 2.5, 9.0, None]),
+    st.sampled_from([kernels.RBF(0.5), kernels.Linear(), kernels.Polynomial(0.3, 1.0, 2), kernels.Sigmoid(0.2, 0.1)]),
+)
+def test_any_machine_and_any_rows_give_a_finite_tree(
+    seed: int, points: int, n: int, evaluations: float | None, kernel: kernels.Kernel
+) -> None:
+    machine, rows = machine_of(seed, points, kernel), rows_of(seed, n)
+    walk = reference.tree_walk(machine, fitted(machine, rows, evaluations=evaluations, seed=seed), rows)
+    outputs = reference.outputs(machine, rows)
+    assert walk.evaluations.mean() <= (evaluations or np.inf)
+    assert np.abs(walk.values).max() <= 10 * np.abs(outputs).max() + 1
+
+
+@pytest.mark.parametrize("n", [1, 5, 100])
+def test_equal_rows_are_met_with_their_output(n: int) -> None:
+    machine = machine_of(8, 20)
+    rows = np.repeat(rows_of(8, 1), n, axis=0)
+    walk = reference.tree_walk(machine, fitted(machine, rows), rows)
+    np.testing.assert_allclose(walk.values, reference.outputs(machine, rows), rtol=1e-2)
+
+
+def test_constant_columns_one_vector_and_none() -> None:
+    rows = rows_of(9, 50)
+    constant = Machine(kernels.Linear(), np.zeros((4, 3)), np.ones(4), np.array([0.5]), SIGN)
+    assert reference.tree_walk(constant, fitted(constant, rows), rows).values == pytest.approx(0.5)
+    one = machine_of(9, 1)
+    assert error(one, fitted(one, rows), rows) < 1e-4
+    none = Machine(kernels.RBF(1.0), np.empty((0, 3)), np.empty((0, 1)), np.array([0.25]), SIGN)
+    assert reference.tree_walk(none, fitted(none, rows), rows).values == pytest.approx(0.25)
+
+
+def test_several_outputs_share_a_tree() -> None:
+    random = np.random.default_rng(10)
+    rule = rules.OneVsOneVote(np.arange(3))
+    machine = Machine(kernels.RBF(0.5), random.normal(size=(50, 3)), random.normal(size=(50, 3)), np.zeros(3), rule)
+    tree, unseen = fitted(machine, random.normal(size=(400, 3)), evaluations=12), random.normal(size=(1000, 3))
+    assert error(machine, tree, unseen) < 0.05
+    answers = rule.answer(reference.tree_walk(machine, tree, unseen).values)
+    assert np.mean(answers == rule.answer(reference.outputs(machine, unseen))) > 0.9
