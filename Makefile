@@ -24,7 +24,7 @@ bench: $(VENV)/.bench
 
 papers: $(VENV)/.plot
 	$(BIN)/dormie papers muller2004 decoste2002
-	$(BIN)/dormie papers decoste2003 --small
+	$(BIN)/dormie papers decoste2003 ukkonen2010 --small
 
 # Ten million rows near the border of random machines: not one certified answer may differ from the full sum's.
 soak: $(VENV)/.test

@@ -180,19 +180,19 @@ def test_with_a_risk_too_a_machine_without_points_or_weights_has_nothing_to_plan
     assert fast.plan.guarantee == Exact()
 
 
-def test_with_a_risk_too_a_python_function_is_summed_in_full() -> None:
+def test_a_python_function_of_few_points_is_summed_in_full_with_a_risk_too() -> None:
     def shared_letters(a: list[str], b: list[str]) -> list[list[int]]:
         return [[len(set(u) & set(v)) for v in b] for u in a]
 
     points = np.array(["ash", "elm"], dtype=object)
     made = Machine(Custom(shared_letters), points, np.array([[1.0], [-1.0]]), np.zeros(1), Sign(np.array(["e", "a"])))
-    fast = dormie.compile(made, ["lash", "elms"], risk=0.1)
+    fast = dormie.compile(made, ["lash", "elms"] * 100, risk=0.1)
     assert fast.predict(["lash", "elms"]).tolist() == ["a", "e"]
     assert fast.plan.guarantee == Exact()
-    wrong: list[dict[str, Any]] = [{"risk": 0.1, "methods": ["linear_filter"]}, {"methods": ["geometry"]}]
-    for arguments in wrong:
-        with pytest.raises(ValueError, match="leave methods out"):
-            dormie.compile(made, ["lash", "elms"], **arguments)
+    with pytest.raises(ValueError, match="leave methods out"):
+        dormie.compile(made, ["lash", "elms"], methods=["geometry"])
+    with pytest.raises(ValueError, match="needs at least 29 held-out rows"):
+        dormie.compile(made, ["lash", "elms"], risk=0.1)
 
 
 def test_a_risk_that_was_allowed_and_not_taken_is_told(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

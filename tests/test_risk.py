@@ -215,7 +215,7 @@ def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     ("effort", "names", "expected"),
     [
         ("quick", None, {"linear_filter", "reduced_set"}),
-        ("thorough", None, {"linear_filter", "reduced_set", "nearest"}),
+        ("thorough", None, {"linear_filter", "reduced_set", "nearest", "tree"}),
         ("quick", ["nearest"], {"nearest"}),
     ],
 )

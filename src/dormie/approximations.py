@@ -23,8 +23,9 @@ from dormie.reduction import fit
 from dormie.reduction.fitting import Reduced
 from dormie.rows import mapped
 from dormie.rules import OneVsOneVote, Sign
-from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet
+from dormie.stages import Dense, LinearFilter, Nearest, ReducedSet, TreeWalk
 from dormie.stages.base import CautiousStage
+from dormie.tree import fitted
 
 # Sizes of reduced sets, those tried as well where vectors are short, and those where the full sum is very long.
 _SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
@@ -35,9 +36,10 @@ _SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
 _SHORT = 8192  # vectors x features
 _LONG = 5_000_000  # points x features
 _USUAL = frozenset({"linear_filter", "reduced_set"})
-# nearest takes longer to fit, and rarely wins in seconds
-_METHODS = {"quick": _USUAL, "normal": _USUAL, "thorough": _USUAL | {"nearest"}}
-_MOST_TO_FILTER = 20_000  # rows that a linear filter is fitted on
+# nearest takes longer to fit, and rarely wins in seconds; nor does a tree, with kernels as quick as these
+_METHODS = {"quick": _USUAL, "normal": _USUAL, "thorough": _USUAL | {"nearest", "tree"}}
+_MOST_TO_FILTER = 20_000  # rows that a linear filter is fitted on, or a tree is grown on
+_EVALUATIONS = {"quick": (8,), "normal": (8, 24), "thorough": (8, 16, 32, 64)}  # that a row takes in a tree
 _LEAST_SHRINKING = 4  # times fewer vectors than points
 _CAUTIONS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
 
@@ -99,9 +101,8 @@ class Approximations:
 
     def _fitted(self, names: list[str] | None) -> Iterator[CautiousStage]:
         machine, few = self.machine, self.fitting.some(_MOST_TO_FILTER, self.seed)
-        if names is None and isinstance(machine.kernel, Custom):
-            return
-        wanted = _METHODS[self.effort] if names is None else set(names)
+        usual = {TreeWalk.name} if isinstance(machine.kernel, Custom) else _METHODS[self.effort]
+        wanted = usual if names is None else set(names)
         if LinearFilter.name in wanted:
             self.progress.say("fitting a linear filter")
             yield LinearFilter.fit(machine, few.rows, few.outputs)
@@ -112,6 +113,16 @@ class Approximations:
         if ReducedSet.name in wanted and machine.kernel.positive_semidefinite:
             for reduced in self._reduced():
                 yield from self._reduced_sets(reduced)
+
+        if TreeWalk.name in wanted:
+            yield from self._trees(few)
+
+    def _trees(self, few: Seen) -> Iterator[TreeWalk]:
+        for evaluations in _EVALUATIONS[self.effort]:
+            if evaluations * _LEAST_SHRINKING <= self.machine.n_points:
+                self.progress.say(f"growing a tree of {evaluations} evaluations a row")
+                tree = fitted(self.machine, few.rows, evaluations=evaluations, seed=self.seed, outputs=few.outputs)
+                yield TreeWalk.calibrated(self.machine, tree, self.measuring.rows, self.measuring.outputs)
 
     def _sizes(self) -> list[int]:
         usual, short, long = _SIZES[self.effort]

@@ -16,9 +16,9 @@ from dormie.kernels import Custom
 from dormie.machine import Machine
 from dormie.plan import Exact, Guarantee, Tolerance, require_share
 from dormie.risk import Request
-from dormie.rows import check_rows
+from dormie.rows import as_array, check_rows
 from dormie.rules import Value
-from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest
+from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest, TreeWalk
 from dormie.training_rows import warn_of_training_rows
 
 CONFIDENCE = 0.95
@@ -52,11 +52,12 @@ def method_names(methods: Sequence[str] | None) -> list[str] | None:
 
 def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
     """Rows ready for the stages, every value finite, or None; what is wrong with them is said of the parameter."""
-    if given is None or isinstance(machine.kernel, Custom):
+    if given is None:
         return given
     try:
-        rows = check_rows(given, machine)
-        require_finite(rows, machine)
+        rows = as_array(check_rows(given, machine))
+        if not isinstance(machine.kernel, Custom):
+            require_finite(rows, machine)
     except (TypeError, ValueError) as error:
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
     if not rows.shape[0]:
@@ -106,7 +107,7 @@ def risk_request(
 def require_no_need_of_risk(names: list[str] | None, fit_rows: Any | None, confidence: Any, per_class: Any) -> None:
     """Raise for what would be ignored without a risk."""
     for name in names or []:
-        if name in (LinearFilter.name, Nearest.name):
+        if name in (LinearFilter.name, Nearest.name, TreeWalk.name):
             raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")
     given = {"fit_rows": fit_rows is not None, "confidence": confidence != CONFIDENCE, "per_class": bool(per_class)}
     for name in (name for name, is_given in given.items() if is_given):

@@ -46,7 +46,7 @@ def explain(plan: Plan) -> str:
 
 def _choice(plan: Plan) -> list[str]:
     if not plan.trials:
-        return ["Nothing else was tried: no other stage can help this machine."]
+        return [] if plan.note else ["Nothing else was tried: no other stage can help this machine."]
     chosen = flow.describe(plan.stages)
     width = max(len(trial.stages) for trial in plan.trials)
     lines = ["Tried on sample rows, on the machine that compiled it:"]

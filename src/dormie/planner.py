@@ -38,7 +38,7 @@ from dormie.risk import Parts, Request, plan_with_risk
 from dormie.rules import ClassRule, Value
 from dormie.sample import sample_rows
 from dormie.simplify import simplify
-from dormie.stages import Dense, Stage
+from dormie.stages import Dense, Stage, TreeWalk
 
 _LONGEST_DESCRIPTION = 200
 _SAMPLE = 2048
@@ -95,7 +95,7 @@ def compile(
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
         bold = None
-        if request is not None and _can_be_approximated(machine):
+        if request is not None and machine.n_points:
             parts = Parts.of(machine, checked, fitting, request)
             bold = plan_with_risk(machine, names, parts, request, effort, progress)
         if bold is not None:
@@ -106,11 +106,6 @@ def compile(
     plan = Plan(machine, stages, guarantee, source, rewrites, trials, _note(request, guarantee))
     _warn_of_missing_classes(plan)
     return Predictor(plan)
-
-
-def _can_be_approximated(machine: Machine) -> bool:
-    """Whether there is anything that a risk could save, and rows that approximations can be fitted on."""
-    return machine.n_points > 0 and not isinstance(machine.kernel, Custom)
 
 
 def _note(request: Request | None, guarantee: Guarantee) -> str:
@@ -141,17 +136,24 @@ def _choose(
     machine: Machine, rows: Any | None, names: list[str] | None, effort: str, seed: int, progress: Progress
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
     dense = Dense(machine)
-    if names and isinstance(machine.kernel, Custom):
-        raise ValueError(
-            f"{names[0]} needs rows that are vectors and a kernel known to be positive semi-definite; with a Python "
-            "function as kernel there is the dense stage alone: leave methods out"
-        )
+    if isinstance(machine.kernel, Custom):
+        _require_nothing_of_vectors(names)
+        return (dense,), ()
     if names == [] or not machine.n_points or (names is None and not _worth_planning(machine)):
         return (dense,), ()
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
     stages = [*candidates(machine, names, sample, effort, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
     return Contest(dense, [Family([stage]) for stage in stages], sample).winner(dense_alone=names is None)
+
+
+def _require_nothing_of_vectors(names: list[str] | None) -> None:
+    for name in names or []:
+        if name != TreeWalk.name:
+            raise ValueError(
+                f"{name} needs rows that are vectors and a kernel known to be positive semi-definite; with a Python "
+                "function as kernel there are the dense stage and, with a risk, the tree: leave methods out"
+            )
 
 
 def _worth_planning(machine: Machine) -> bool:

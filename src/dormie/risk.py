@@ -20,10 +20,11 @@ from dormie.approximations import Approximations
 from dormie.calibration import certify, require_enough_of_each, split
 from dormie.candidates import candidates
 from dormie.contest import CLEAR_WIN, Contest, Family
+from dormie.kernels import Custom
 from dormie.machine import Machine
 from dormie.plan import Risk, Trial
 from dormie.progress import Progress
-from dormie.rows import dense, unmapped
+from dormie.rows import as_array, dense, unmapped
 from dormie.sample import sample_rows
 from dormie.stages import Dense, Stage
 from dormie.stages.base import CautiousStage
@@ -69,12 +70,19 @@ class Parts:
         )
         if fit_rows is None:
             halves = choosing[::2], choosing[1::2]
-            fit_rows, choosing = np.vstack([unmapped(machine, machine.points), dense(rows[halves[0]])]), halves[1]
+            fit_rows, choosing = _points_and(machine, rows[halves[0]]), halves[1]
         else:
             fit_rows = without_certifying(machine, fit_rows, rows[certifying])
-        if len(choosing) >= _FEWEST:
+        if len(choosing) >= _FEWEST or isinstance(machine.kernel, Custom):
             return cls(fit_rows, sample_rows(machine, rows[choosing], _CHOOSING, request.seed), rows[certifying])
         return cls(fit_rows, sample_rows(machine, None, _CHOOSING, request.seed), rows[certifying])
+
+
+def _points_and(machine: Machine, rows: Any) -> Any:
+    """The support vectors and these rows."""
+    if isinstance(machine.kernel, Custom):
+        return np.concatenate([as_array(machine.points), rows])
+    return np.vstack([unmapped(machine, machine.points), dense(rows)])
 
 
 def plan_with_risk(

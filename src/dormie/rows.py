@@ -56,6 +56,18 @@ def some(rows: Any, which: npt.NDArray[np.intp] | npt.NDArray[np.int64]) -> Any:
     return [rows[i] for i in which.tolist()] if isinstance(rows, list | tuple) else rows[which]
 
 
+def as_array(rows: Any) -> Any:
+    """Rows with a shape: what a Python kernel may be of (strings, graphs) becomes an array of objects."""
+    if hasattr(rows, "to_numpy"):
+        return rows.to_numpy()
+    if hasattr(rows, "shape"):
+        return rows
+    objects = np.empty(len(rows), dtype=object)
+    for number, row in enumerate(rows):  # assigned at once, rows of equal length would be taken for a matrix
+        objects[number] = row
+    return objects
+
+
 def mapped(machine: Machine, rows: Any) -> Floats:
     """Checked rows, dense and in the coordinates of the machine's points."""
     return dense(rows) if machine.input_map is None else machine.input_map(dense(rows))

@@ -53,6 +53,7 @@ def test_alone_it_lists_the_papers_and_runs_none() -> None:
         "decoste2002",
         "burges1997",
         "decoste2003",
+        "ukkonen2010",
         "short",
     ]
     assert json.loads(_run("--json").stdout)["papers"][-1] == {"paper": "short", "title": "A short paper"}

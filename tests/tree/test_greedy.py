@@ -11,7 +11,7 @@ from dormie import kernels, reference, rules
 from dormie.machine import Floats, Machine
 from dormie.tree import Tree, exact_balanced, greedy
 from dormie.tree.columns import Columns
-from dormie.tree.greedy import find_optimal_split
+from dormie.tree.greedy_tree import find_optimal_split
 from tests import naive_tree
 
 SIGN = rules.Sign(np.array([-1, 1]))

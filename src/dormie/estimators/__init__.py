@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dormie.estimators.kernel_fisher import KernelFisherDiscriminant
+from dormie.estimators.support_vector_tree import SupportVectorTree
 from dormie.estimators.virtual_svc import VirtualSVC
 
-__all__ = ["KernelFisherDiscriminant", "VirtualSVC"]
+__all__ = ["KernelFisherDiscriminant", "SupportVectorTree", "VirtualSVC"]

@@ -18,6 +18,7 @@ from dormie.papers import (
     decoste2003,
     decoste2003_figures,
     muller2004,
+    ukkonen2010,
 )
 from dormie.papers.table import Table
 
@@ -53,4 +54,5 @@ PAPERS = {
         decoste2003_figures.draw,
         small=decoste2003.small_tables,
     ),
+    "ukkonen2010": Paper("Ukkonen, The Support Vector Tree, 2010", ukkonen2010.tables, small=ukkonen2010.small_tables),
 }

@@ -118,6 +118,7 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
     "OneVsRestClassifier": _read_one_vs_rest,
     "Pipeline": _read_pipeline,
     "BaseSearchCV": _read_search,
+    "FrozenEstimator": lambda model: read_sklearn(model.estimator),
 }
 
 _ADVICE = {
@@ -125,5 +126,6 @@ _ADVICE = {
     "GaussianProcessClassifier": "it answers by probabilities. Fit an SVC instead",
     "OneVsOneClassifier": "it settles zeros in a way of its own. Fit an SVC, which is one-vs-one itself",
     "OutputCodeClassifier": "codes are not read. Fit an SVC or a OneVsRestClassifier",
+    "SupportVectorTree": "a tree is no kernel expansion. Compile its estimator_, the model it stands for",
     "TransformedTargetRegressor": "targets are transformed. Compile model.regressor_ and transform its values back",
 }

@@ -60,8 +60,12 @@ class TreeWalk(CautiousStage):
         outputs: of the machine for these rows, where they are known already
         """
         outputs = Dense(machine).outputs(rows) if outputs is None else outputs
-        open_stage = cls(machine, tree, np.full((tree.n_terminals, machine.n_outputs), NEVER))
-        return cls(machine, tree, _measured(tree, open_stage.walk(rows), outputs))
+        return cls(machine, tree, _measured(tree, cls.uncalibrated(machine, tree).walk(rows), outputs))
+
+    @classmethod
+    def uncalibrated(cls, machine: Machine, tree: Tree) -> TreeWalk:
+        """The stage for its estimates alone: it settles nothing."""
+        return cls(machine, tree, np.full(tree.constants.shape, NEVER))
 
     def cautious(self, caution: float) -> TreeWalk:
         return TreeWalk(self.machine, self.tree, self.half_widths, caution)

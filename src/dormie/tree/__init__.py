@@ -7,8 +7,8 @@ inputs. All give a `Tree`, plain data, that the `tree` stage and `dormie.estimat
 """
 
 from dormie.tree.exact import exact_balanced
-from dormie.tree.fitted import fitted
-from dormie.tree.greedy import greedy
+from dormie.tree.fitted_tree import fitted
+from dormie.tree.greedy_tree import greedy
 from dormie.tree.picture import plot
 from dormie.tree.structure import Tree
 from dormie.tree.text import export_text

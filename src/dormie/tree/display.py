@@ -12,7 +12,6 @@ import numpy as np
 
 from dormie.machine import Machine
 from dormie.rows import check_rows
-from dormie.thresholds import NEVER
 from dormie.tree.structure import Tree
 
 _SHOWN = 3  # numbers of a vector, before the dots
@@ -37,7 +36,7 @@ def row_counts(model: Any, rows: Any, machine: Machine | None) -> dict[int, int]
     tree, machine = tree_of(model), getattr(model, "machine_", machine)
     if machine is None:
         raise ValueError("rows find their way through a tree by a kernel: pass the machine= that the tree stands for")
-    walk = TreeWalk(machine, tree, np.full(tree.constants.shape, NEVER)).walk(check_rows(rows, machine))
+    walk = TreeWalk.uncalibrated(machine, tree).walk(check_rows(rows, machine))
     return added_up(tree, np.bincount(walk.terminals, minlength=tree.n_terminals), of_node=0)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.tree.greedy import best_column
+from dormie.tree.greedy_tree import best_column
 from dormie.tree.growth import Branching, Limits, Targets, Terminal, assembled, constant, midway
 from dormie.tree.structure import Tree
 

@@ -51,7 +51,7 @@ class Targets:
     outputs: Floats
 
     @classmethod
-    def of(cls, machine: Machine, rows: Any) -> Targets:
+    def of(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> Targets:
         """rows: checked, or anything with a length where the kernel is a Python function."""
         if isinstance(machine.kernel, Custom):
             rows = rows if isinstance(rows, np.ndarray) else list(rows)
@@ -62,7 +62,7 @@ class Targets:
             raise ValueError("there are no rows to grow a tree on: pass some like those to come, labels are not needed")
         from dormie.stages.dense import Dense  # here: the stages import trees
 
-        outputs = Dense(machine).outputs(rows)
+        outputs = Dense(machine).outputs(rows) if outputs is None else outputs
         return cls(rows if isinstance(machine.kernel, Custom) else mapped(machine, rows), outputs)
 
 

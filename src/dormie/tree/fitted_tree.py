@@ -44,15 +44,17 @@ def fitted(
     height: int | None = None,
     evaluations: float | None = 10.0,
     seed: int = 0,
+    outputs: Floats | None = None,
 ) -> Tree:
     """A tree that estimates the machine's outputs, grown on checked rows, unlabelled.
 
     leaf_rows    a split leaves at least so many rows, made-up ones included, on either side
     height       the most nodes on a path
     evaluations  the most kernel evaluations that a row takes on average over the rows given
+    outputs      of the machine for these rows, where they are known already
     """
     limits = Limits(leaf_rows, height, evaluations)
-    given = Targets.of(machine, rows)
+    given = Targets.of(machine, rows, outputs)
     targets = _with_made_up_rows(machine, given, seed)
     trunk, others = _vectors(machine, targets, limits, seed)
     points = np.vstack([trunk, others]) if len(trunk) else others

@@ -1,0 +1,27 @@
+"""The examples run, and show what they say."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def _main(name: str) -> Any:
+    return runpy.run_path(str(EXAMPLES / name))["main"]()
+
+
+def test_strings(capsys: pytest.CaptureFixture[str]) -> None:
+    result = _main("strings.py")
+    assert result.support_vectors > 150
+    assert result.evaluations < 11
+    assert result.machine_accuracy > 0.97
+    assert result.tree_accuracy > 0.95
+    assert result.agreement > 0.96
+    printed = capsys.readouterr().out
+    assert f"{result.support_vectors} kernel evaluations a strand" in printed
+    assert "|--- k0 <= " in printed
