@@ -17,6 +17,7 @@ from dormie.papers.table import Table
 from dormie.papers.ukkonen2010 import Extent, Result, Score
 from dormie.papers.ukkonen2010_printed import TABLE_1
 from dormie.papers.ukkonen2010_problems import TRAINING_ROWS, Split, Trainer, linear_svm, rbf_svm, splits
+from dormie.papers.ukkonen2010_seconds import walking
 from dormie.papers.ukkonen2010_ways import (
     FITTED,
     GREEDY,
@@ -67,7 +68,7 @@ def answers() -> dict[str, Answers]:
 
 @cache
 def all_tables() -> tuple[Table, ...]:
-    return tuple(ukkonen2010.tables_of(EXTENT))
+    return tuple(ukkonen2010.tables_of(EXTENT, seconds=0))
 
 
 def _row_set(rows: Any) -> set[bytes]:
@@ -201,3 +202,13 @@ def test_what_should_hold_is_counted_only_where_it_does() -> None:
     counts = [numbers["sets where it holds"] for numbers in columns.values()]
     assert counts == [1, 1, 1]
     assert columns["fitted tree less SVM"]["breast_cancer"] == -0.029
+
+
+def test_seconds_are_of_the_same_rows_and_beside_those_of_scikit_learn() -> None:
+    split, trainer, machine = problem()
+    table = walking(split, trainer, seconds=0)
+    times, ratios = (np.array([*column.values()], dtype=np.float64) for column in table.columns.values())
+    assert {"SVC.predict", GREEDY, FITTED} < set(table.lines)
+    assert (times > 0).all()
+    np.testing.assert_allclose(ratios, times[0] / times)  # SVC.predict is the first
+    assert f"{machine.n_points} support vectors" in table.notes[0]
