@@ -18,13 +18,14 @@ class Flow(NamedTuple):
     answers: npt.NDArray[Any]
     settled_by: npt.NDArray[np.intp] | int  # a number where it is the same for all rows
     evaluations: npt.NDArray[np.int64] | int
+    open: npt.NDArray[np.intp]  # rows that no stage has settled: none, where the last one settles all
 
 
 def run(stages: Sequence[Stage], rows: Any) -> Flow:
-    """Checked rows through the stages, the last of which settles every row."""
+    """Checked rows through the stages."""
     first = stages[0].decide(rows)
     if first.settled is None or first.settled.all():
-        return Flow(first.answers, 0, first.evaluations)
+        return Flow(first.answers, 0, first.evaluations, np.empty(0, dtype=np.intp))
     answers = first.answers
     settled_by = np.zeros(len(answers), dtype=np.intp)
     evaluations = np.array(np.broadcast_to(first.evaluations, len(answers)))
@@ -37,7 +38,7 @@ def run(stages: Sequence[Stage], rows: Any) -> Flow:
         evaluations[waiting] += found.evaluations
         settled_by[waiting] = position
         waiting = waiting[:0] if found.settled is None else waiting[~found.settled]
-    return Flow(answers, settled_by, evaluations)
+    return Flow(answers, settled_by, evaluations, waiting)
 
 
 def answers(stages: Sequence[Stage], rows: Any) -> npt.NDArray[Any]:

@@ -9,11 +9,12 @@ plan is the better one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie import flow
 from dormie.approximations import Approximations
@@ -104,7 +105,7 @@ def plan_with_risk(
     plans = family_of_plans([stages for stages in lists if not all(stage.certified for stage in stages)], full)
     progress.say(f"certifying {len(plans)} plans on {parts.certifying.shape[0]:,} rows")
     risk = certify(
-        lambda caution: flow.run(plans[caution], parts.certifying).answers != right,
+        _disagreements(plans, parts.certifying, right, full.rounded().decide(parts.certifying).answers),
         [*plans],
         request.alpha,
         request.confidence,
@@ -120,6 +121,23 @@ def plan_with_risk(
         exact, trials = Contest(full, families, parts.choosing).winner()
         ours, theirs = contest.timed(safe, exact)
     return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
+
+
+def _disagreements(
+    plans: dict[float, tuple[Stage, ...]], rows: Any, right: npt.NDArray[Any], last: npt.NDArray[Any]
+) -> Callable[[float], npt.NDArray[np.bool_]]:
+    """For a caution, on which rows its plan is wrong; `last`: what the stage that all plans end in says of the rows.
+
+    A row's answer does not depend on its batch, so the dearest stage need not be run for every plan.
+    """
+
+    def wrong(caution: float) -> npt.NDArray[np.bool_]:
+        early = flow.run(plans[caution][:-1], rows)
+        answers = np.array(early.answers)
+        answers[early.open] = last[early.open]
+        return np.asarray(answers != right)
+
+    return wrong
 
 
 def _exact_families(
