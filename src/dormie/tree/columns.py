@@ -1,8 +1,8 @@
 """Kernel values between the rows a tree is grown on and the points it may use: the columns of the paper's matrix X.
 
-Never more than `MOST_VALUES` are held for one node. Where rows times points are more than that, a node is offered a
-random part of the columns; the fewer rows a node has, the more columns it sees, and deep nodes see all of them. So
-memory stays bounded however many rows and points there are.
+Where rows times points are at most `MOST_VALUES`, all of X is evaluated once. Where they are more, every node is
+offered a random part of the columns, as many as there is room for and at most `MOST_COLUMNS`, evaluated for its rows
+and given up when its split is found: memory stays bounded (to about 1 GB) however many rows and points there are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from dormie.machine import Floats
 from dormie.rows import some
 from dormie.tree.structure import Integers
 
-MOST_VALUES = 1 << 24  # 128 MiB
+MOST_VALUES = 1 << 25  # 256 MiB
+MOST_COLUMNS = 4096
 _ENOUGH_TO_TELL = 1000
 
 
@@ -42,21 +43,28 @@ class Columns:
     seed: int
     most_values: int = MOST_VALUES
 
+    @property
+    def complete(self) -> bool:
+        """Whether all columns are held, for all rows."""
+        return len(self.rows) * len(self.points) <= self.most_values
+
     def offered(self, rows: int) -> int:
         """How many columns a node of that many rows is offered."""
-        return min(len(self.points), max(1, self.most_values // max(rows, 1)))
+        if self.complete:
+            return len(self.points)
+        return min(len(self.points), MOST_COLUMNS, max(1, self.most_values // rows))
 
     def block(self, rows: Integers) -> Block:
-        """Of these rows, with all points or as many as there is room for."""
-        numbers, offered = np.arange(len(self.points)), self.offered(len(rows))
-        if offered < len(numbers):
+        """Of these rows, with all points or some drawn at random."""
+        numbers = np.arange(len(self.points))
+        if not self.complete:
             random = np.random.default_rng([self.seed, len(rows)])
-            numbers = np.sort(random.choice(numbers, offered, replace=False))
+            numbers = np.sort(random.choice(numbers, self.offered(len(rows)), replace=False))
         return Block(numbers, self.kernel.matrix(some(self.rows, rows), some(self.points, numbers)))
 
-    def below(self, block: Block, rows: Integers) -> Block:
-        """For the rows of a child, `block` of the columns its parent had: that, or more, where there are more."""
-        return block if len(block.numbers) == len(self.points) else self.block(rows)
+    def whole(self) -> Block | None:
+        """All columns of all rows, for nodes to take their parts of; None where each has to ask for its own."""
+        return self.block(np.arange(len(self.rows))) if self.complete else None
 
     def mean_squares(self) -> Floats:
         """Of every column, over as many rows as tell."""

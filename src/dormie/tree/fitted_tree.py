@@ -27,7 +27,7 @@ from dormie.tree.columns import Block, Columns
 from dormie.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, midway
 from dormie.tree.structure import Integers, Tree
 
-_ENOUGH_ROWS = 4000
+_ENOUGH_ROWS, _MOST_ROWS = 4000, 20_000
 _REDUCED = 16  # vectors of the reduced set whose vectors branches may use
 _MOST_POINTS = 1024  # support vectors that branches may use
 _RIDGE = 1.0  # rows
@@ -50,11 +50,11 @@ def fitted(
 
     leaf_rows    a split leaves at least so many rows, made-up ones included, on either side
     height       the most nodes on a path
-    evaluations  the most kernel evaluations that a row takes on average over the rows given
+    evaluations  the most kernel evaluations that a row takes on average over the rows given (20,000 of them, if more)
     outputs      of the machine for these rows, where they are known already
     """
     limits = Limits(leaf_rows, height, evaluations)
-    given = Targets.of(machine, rows, outputs)
+    given = Targets.of(machine, rows, outputs).some(_MOST_ROWS, seed)
     targets = _with_made_up_rows(machine, given, seed)
     trunk, others = _vectors(machine, targets, limits, seed)
     points = np.vstack([trunk, others]) if len(trunk) else others
@@ -100,11 +100,11 @@ class _Part:
     values: Floats  # rows x (1 + depth), the first column 1
     sizes: Floats  # (1 + depth): the mean squares of these values over all rows
     theta: Floats  # (1 + depth) x c
-    block: Block
+    block: Block | None  # the columns of these rows, where they are held
     share: float
-    column: int = -1  # of the block: the next vector of the way
+    number: int = -1  # the next vector of the way
+    k: Floats | None = None  # its column, until the way has led on
     explains: float = 0.0  # of the squared error
-    number: int = -1
     threshold: float = 0.0
     children: tuple[_Part, ...] = ()
 
@@ -137,7 +137,7 @@ class _Growth:
         values = np.column_stack([np.ones(len(everything)), met])
         sizes = np.append(1.0, self.sizes[:trunk])
         theta = _near(values, self.outputs, start, sizes)
-        top = _Part(everything, values, sizes, theta, self.columns.block(everything), 1.0)
+        top = _Part(everything, values, sizes, theta, self.columns.whole(), 1.0)
         self._spread(top, trunk)
         return self._on_trunk(top, trunk)
 
@@ -159,17 +159,18 @@ class _Growth:
     def _with_next(self, part: _Part) -> _Part | None:
         """The part with the vector that would explain most of what is left, or None where the way ends."""
         depth = len(part.theta) - 1
-        if len(part.rows) < self.limits.leaf_rows or depth == self.limits.height or not len(part.block.numbers):
+        if len(part.rows) < self.limits.leaf_rows or depth == self.limits.height or not len(self.columns.points):
             return None
+        block = self.columns.block(part.rows) if part.block is None else part.block
         error = self.outputs[part.rows] - part.values @ part.theta
-        sizes = self.sizes[part.block.numbers]
-        part.column, part.explains = _most_telling(part.block.values, sizes, part.values, error)
-        part.number = int(part.block.numbers[part.column])
+        column, part.explains = _most_telling(block.values, self.sizes[block.numbers], part.values, error)
+        part.number, part.k = int(block.numbers[column]), block.values[:, column]
         return part
 
     def _led_on(self, part: _Part) -> tuple[_Part, ...]:
         """After one more vector: left and right of a threshold on it, or unsplit."""
-        k = part.block.values[:, part.column]
+        assert part.k is not None
+        k = part.k
         values, outputs = np.column_stack([part.values, k]), self.outputs[part.rows]
         sizes = np.append(part.sizes, self.sizes[part.number])
         theta = _near(values, outputs, np.vstack([part.theta, np.zeros((1, outputs.shape[1]))]), sizes)
@@ -179,13 +180,13 @@ class _Growth:
         sides = [order] if at is None else [order[:at], order[at:]]
         part.threshold = 0.0 if at is None else midway(*k[order[at - 1 : at + 1]])
         children = tuple(self._child(part, values, sizes, theta, side) for side in sides)
-        part.block = part.block.some(np.arange(0))
+        part.block, part.k = None, None
         return children
 
     def _child(self, part: _Part, values: Floats, sizes: Floats, theta: Floats, side: Integers) -> _Part:
         rows = part.rows[side]
         model = theta if len(side) == len(values) else _near(values[side], self.outputs[rows], theta, sizes)
-        block = self.columns.below(part.block.some(side), rows)
+        block = None if part.block is None else part.block.some(side)
         return _Part(rows, values[side], sizes, model, block, np.count_nonzero(rows < self.counted) / self.counted)
 
 

@@ -44,6 +44,8 @@ def greedy(
 ) -> Tree:
     """A tree that estimates the machine's outputs, grown on checked rows, unlabelled.
 
+    Where rows times support vectors are too many to hold (see `columns`), splits are chosen among some of the vectors.
+
     leaf_rows    a node of at most so many rows is not split
     height       the most nodes on a path
     evaluations  the most kernel evaluations that a row takes on average over these rows
@@ -81,9 +83,10 @@ class _Node:
     rows: Integers
     k: Floats  # the column itself
     r: Floats  # what is left of the outputs after this node's score
-    block: Block
+    block: Block | None  # the columns of its rows, where they are held
     share: float
     split: Split | None = None
+    next: tuple[tuple[int, Floats], ...] = ()  # the columns of the children: numbers, and values of all its rows
     children: tuple[_Node, ...] = ()
 
     @property
@@ -115,7 +118,7 @@ class _Greedy:
         """The root of the tree for rows with these outputs."""
         everything = np.arange(len(outputs))
         frontier: Frontier[_Node] = Frontier(1.0, self.limits.evaluations)
-        root = self._root(self.columns.block(everything), everything, outputs - self.bias)
+        root = self._root(everything, outputs - self.bias)
         explained = _ROUNDING * float(np.sum((outputs - self.bias) ** 2))
         frontier.add(self._with_split(root, explained))
         offered = self.columns.offered(len(everything))
@@ -126,9 +129,12 @@ class _Greedy:
                 frontier.add(self._with_split(child, explained))
         return root
 
-    def _root(self, block: Block, rows: Integers, r: Floats) -> _Node:
+    def _root(self, rows: Integers, r: Floats) -> _Node:
+        whole = self.columns.whole()
+        block = self.columns.block(rows) if whole is None else whole
         column, scale, _ = best_column(block.values, r)
-        return _node(block, column, scale, rows, r, (np.empty((0, r.shape[1])), self.bias, (), 1.0))
+        chosen = int(block.numbers[column]), block.values[:, column], scale
+        return _node(chosen, rows, r, whole, (np.empty((0, r.shape[1])), self.bias, (), 1.0))
 
     def _with_split(self, node: _Node, explained: float) -> _Node | None:
         """The node with its best split, or None where it stays a leaf."""
@@ -137,32 +143,36 @@ class _Greedy:
         if np.sum(node.r**2) <= explained:
             return None
         firsts = np.random.default_rng([self.columns.seed, *node.path]).integers(len(node.rows), size=self.restarts)
-        node.split = find_optimal_split(node.block.values, node.r, node.k, firsts)
-        return node if node.split is not None else None
+        block = self.columns.block(node.rows) if node.block is None else node.block
+        node.split = find_optimal_split(block.values, node.r, node.k, firsts)
+        if node.split is None:
+            return None
+        node.next = tuple((int(block.numbers[column]), block.values[:, column]) for column in node.split.columns)
+        return node
 
     def _children(self, node: _Node) -> tuple[_Node, ...]:
         """Left and right; the node's own block is given up, so that only nodes that wait hold one."""
         assert node.split is not None
         at, n = node.split.at, len(node.rows)
-        sides = zip((np.arange(at), np.arange(at, n)), node.split.columns, node.split.scales, strict=True)
+        sides = zip((np.arange(at), np.arange(at, n)), node.next, node.split.scales, strict=True)
         children = []
-        for way, (side, column, scale) in enumerate(sides):
+        for way, (side, (number, k), scale) in enumerate(sides):
+            block = None if node.block is None else node.block.some(side)
             above = node.weights, node.constant, (*node.path, way), node.share * len(side) / n
-            child = _node(node.block.some(side), column, scale, node.rows[side], node.r[side], above)
-            child.block = self.columns.below(child.block, child.rows)
-            children.append(child)
-        node.block = node.block.some(np.arange(0))
+            children.append(_node((number, k[side], scale), node.rows[side], node.r[side], block, above))
+        node.block, node.next = None, ()
         return tuple(children)
 
 
-def _node(block: Block, column: int, scale: Floats, rows: Integers, r: Floats, above: tuple[Any, ...]) -> _Node:
-    """A node of rows that come to a column of their block; `above`: weights and constant, path, share."""
-    weights, constant, path, share = above
-    k = block.values[:, column]
+def _node(
+    chosen: tuple[int, Floats, Floats], rows: Integers, r: Floats, block: Block | None, above: tuple[Any, ...]
+) -> _Node:
+    """A node of rows that come to a column (number, values, scale); `above`: weights and constant, path, share."""
+    (number, k, scale), (weights, constant, path, share) = chosen, above
     order = np.argsort(-k if scale.sum() < 0 else k, kind="stable")
     rest, weights = r - k[:, None] * scale, np.vstack([weights, scale])
-    number = int(block.numbers[column])
-    return _Node(number, weights, constant, path, rows[order], k[order], rest[order], block.some(order), share)
+    mine = None if block is None else block.some(order)
+    return _Node(number, weights, constant, path, rows[order], k[order], rest[order], mine, share)
 
 
 def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:

@@ -65,6 +65,13 @@ class Targets:
         outputs = Dense(machine).outputs(rows) if outputs is None else outputs
         return cls(rows if isinstance(machine.kernel, Custom) else mapped(machine, rows), outputs)
 
+    def some(self, most: int, seed: int) -> Targets:
+        """At most so many of them, drawn at random."""
+        if len(self.outputs) <= most:
+            return self
+        few = np.sort(np.random.default_rng(seed).choice(len(self.outputs), most, replace=False))
+        return Targets(some(self.rows, few), self.outputs[few])
+
 
 class Grown(Protocol):
     """A node of a tree that is grown."""
