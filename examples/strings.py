@@ -1,4 +1,4 @@
-"""A support vector tree over strings: about ten kernel evaluations a string in place of two hundred.
+"""A support vector tree over strings: ten kernel evaluations a string in place of a hundred and seventy.
 
     python examples/strings.py
 
@@ -9,9 +9,12 @@ strand with all of its support vectors; the tree compares it with a few, each ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
-from typing import NamedTuple
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +29,6 @@ from dormie.tree import export_text
 Floats = npt.NDArray[np.float64]
 
 LETTERS = "ACGT"
-TRIPLES = {"".join(letters): i for i, letters in enumerate(product(LETTERS, repeat=3))}
 
 
 class Result(NamedTuple):
@@ -37,20 +39,29 @@ class Result(NamedTuple):
     machine_accuracy: float
     tree_accuracy: float
     agreement: float
+    times_sooner: float
 
 
 def spectrum_kernel(a: Sequence[str], b: Sequence[str]) -> Floats:
-    """How alike strands are, those of a by those of b: from 0, no triple in common, to 1."""
-    return np.asarray(profiles(a) @ profiles(b).T)
+    """How alike strands are, those of a by those of b, one pair after the other."""
+    return np.array([[alike(u, v) for v in b] for u in a])
 
 
-def profiles(strands: Sequence[str]) -> Floats:
-    """How often every triple of letters occurs in each strand, scaled to length 1."""
-    counts = np.zeros((len(strands), len(TRIPLES)))
-    for row, strand in zip(counts, strands, strict=True):
-        for i in range(len(strand) - 2):
-            row[TRIPLES[strand[i : i + 3]]] += 1
-    return np.asarray(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+def alike(u: str, v: str) -> float:
+    """From 0, no triple of letters in common, to 1."""
+    of_u, of_v = triples(u), triples(v)
+    return sum(count * of_v[triple] for triple, count in of_u.items()) / (length(u) * length(v))
+
+
+@cache
+def triples(strand: str) -> Counter[str]:
+    """How often every triple of letters occurs."""
+    return Counter(strand[i : i + 3] for i in range(len(strand) - 2))
+
+
+@cache
+def length(strand: str) -> float:
+    return math.sqrt(sum(count**2 for count in triples(strand).values()))
 
 
 def strands(n: int, seed: int) -> tuple[list[str], npt.NDArray[np.int64]]:
@@ -76,25 +87,31 @@ def trained(X: list[str], y: npt.NDArray[np.int64]) -> dormie.Machine:
 
 
 def compared(machine: dormie.Machine, tree: SupportVectorTree, X: list[str], y: npt.NDArray[np.int64]) -> Result:
-    labels, guesses = dormie.compile(machine).predict(X), tree.predict(X)
+    (labels, by_machine), (guesses, by_tree) = (timed(by.predict, X) for by in (dormie.compile(machine), tree))
     return Result(
         support_vectors=machine.n_points,
         evaluations=float(np.mean(tree.count_evaluations(X))),
         machine_accuracy=float(np.mean(labels == y)),
         tree_accuracy=float(np.mean(guesses == y)),
         agreement=float(np.mean(guesses == labels)),
+        times_sooner=by_machine / by_tree,
     )
 
 
+def timed(predict: Callable[[list[str]], Any], X: list[str]) -> tuple[Any, float]:
+    start = perf_counter()
+    return predict(X), perf_counter() - start
+
+
 def main() -> Result:
-    X, y = strands(800, seed=1)
+    X, y = strands(600, seed=1)
     X_new, y_new = strands(500, seed=2)
     machine = trained(X, y)
     tree = SupportVectorTree(machine, evaluations=10, random_state=0).fit(X)
     result = compared(machine, tree, X_new, y_new)
     print(f"the machine   {result.support_vectors} kernel evaluations a strand, {result.machine_accuracy:.1%} right")
     print(f"the tree      {result.evaluations:.1f} kernel evaluations a strand, {result.tree_accuracy:.1%} right")
-    print(f"same answer   for {result.agreement:.1%} of the strands\n")
+    print(f"same answer   for {result.agreement:.1%} of the strands, {result.times_sooner:.0f} times sooner\n")
     print(export_text(tree, X_new, max_depth=2))
     return result
 

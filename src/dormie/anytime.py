@@ -75,7 +75,7 @@ def interval(
 
 def require_finite(rows: Any, machine: Machine) -> None:
     """Raise ValueError naming the first NaN or infinity; what a Python kernel reads is its own affair."""
-    if not isinstance(machine.kernel, Custom):
+    if machine.of_vectors:
         row_checks.require_finite(rows)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from dormie.anytime import require_finite
 from dormie.calibration import rows_needed
-from dormie.kernels import Custom
 from dormie.machine import Machine
 from dormie.plan import Exact, Guarantee, Tolerance, require_share
 from dormie.risk import Request
-from dormie.rows import as_array, check_rows
+from dormie.rows import check_rows
 from dormie.rules import Value
 from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest, TreeWalk
 from dormie.training_rows import warn_of_training_rows
@@ -55,9 +54,8 @@ def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
     if given is None:
         return given
     try:
-        rows = as_array(check_rows(given, machine))
-        if not isinstance(machine.kernel, Custom):
-            require_finite(rows, machine)
+        rows = check_rows(given, machine)
+        require_finite(rows, machine)
     except (TypeError, ValueError) as error:
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
     if not rows.shape[0]:

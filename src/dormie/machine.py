@@ -108,6 +108,11 @@ class Machine:
         return int(self.weights.shape[1])
 
     @property
+    def of_vectors(self) -> bool:
+        """Whether points and rows are vectors; with a `Custom` kernel they may be anything."""
+        return isinstance(self.points, np.ndarray) and self.points.ndim == 2
+
+    @property
     def n_features(self) -> int:
         """Columns of a row; points of a `Custom` kernel need not be vectors, and then this is an error."""
         columns: int = self.points.shape[1]
@@ -119,7 +124,7 @@ class Machine:
 
     def __repr__(self) -> str:
         outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
-        features = f" of {self.n_features} features" if np.ndim(self.points) == 2 else ""
+        features = f" of {self.n_features} features" if self.of_vectors else ""
         mapped = ", scaled input" if self.input_map is not None else ""
         rule = type(self.rule).__name__
         return f"Machine({self.kernel}, {self.n_points:,} points{features}, {outputs}, {rule}{mapped})"

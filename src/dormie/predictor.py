@@ -83,7 +83,9 @@ class Predictor:
 
     def anytime(self, x: Any) -> Iterator[Step]:
         """Ever narrower certified intervals for one row, worked out as they are asked for."""
-        row = check_rows(x if np.ndim(x) != 1 else np.reshape(x, (1, -1)), self.plan.machine)
+        machine = self.plan.machine
+        one = np.reshape(x, (1, -1)) if machine.of_vectors and np.ndim(x) == 1 else x
+        row = check_rows(one, machine)
         if row.shape[0] != 1:
             raise ValueError(f"anytime takes one row, got {row.shape[0]}: pass them one by one")
         return anytime.steps(self._partial, self._dense, row)

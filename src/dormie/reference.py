@@ -38,8 +38,8 @@ def _blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
         part = rows[block]
         if hasattr(part, "toarray"):
             part = part.toarray()
-        if isinstance(part, np.ndarray) and part.dtype.kind in "fiub":
-            part = part.astype(np.float64)
+        if machine.of_vectors:
+            part = np.asarray(part, dtype=np.float64)
         yield block, part if machine.input_map is None else machine.input_map(part)
 
 

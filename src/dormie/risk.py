@@ -81,9 +81,9 @@ class Parts:
 
 def _points_and(machine: Machine, rows: Any) -> Any:
     """The support vectors and these rows."""
-    if isinstance(machine.kernel, Custom):
-        return np.concatenate([as_array(machine.points), rows])
-    return np.vstack([unmapped(machine, machine.points), dense(rows)])
+    if machine.of_vectors:
+        return np.vstack([unmapped(machine, machine.points), dense(rows)])
+    return np.concatenate([as_array(machine.points), rows])
 
 
 def plan_with_risk(

@@ -7,6 +7,7 @@ looked for later, by whoever reads the values anyway: the native core, or `requi
 from __future__ import annotations
 
 import sys
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ _READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte 
 
 def check_rows(X: Any, machine: Machine) -> Any:
     """The rows of X, ready for the stages of a plan for `machine`."""
-    if type(machine.kernel) is Custom:
-        return X
+    if type(machine.kernel) is Custom and not machine.of_vectors:
+        return as_array(X)
     if type(X) is np.ndarray and X.dtype in _READY:
         if X.flags.carray and X.ndim == 2 and X.shape[1] == machine.n_features:
             return X  # the usual case, and for single rows the cost of asking counts
@@ -58,10 +59,15 @@ def some(rows: Any, which: npt.NDArray[np.intp] | npt.NDArray[np.int64]) -> Any:
 
 def as_array(rows: Any) -> Any:
     """Rows with a shape: what a Python kernel may be of (strings, graphs) becomes an array of objects."""
+    if isinstance(rows, str | bytes):
+        raise TypeError(f"X is one string, {rows!r}; for one row pass [X]")
     if hasattr(rows, "to_numpy"):
-        return rows.to_numpy()
+        rows = rows.to_numpy()
+        return rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
     if hasattr(rows, "shape"):
         return rows
+    if all(isinstance(row, Integral) for row in rows):
+        return np.asarray(rows)  # numbers of things that the kernel knows: an index has to stay one
     objects = np.empty(len(rows), dtype=object)
     for number, row in enumerate(rows):  # assigned at once, rows of equal length would be taken for a matrix
         objects[number] = row

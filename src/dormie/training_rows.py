@@ -14,14 +14,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dormie.errors import TrainingRowsWarning
-from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.rows import mapped
 
@@ -39,9 +38,9 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
 
     Equal means up to rounding: that of float32, and of the input map, which scalers apply in ways of their own.
     """
-    if isinstance(machine.kernel, Custom) or not machine.n_points or not rows.shape[0]:
+    if not machine.n_points or not rows.shape[0]:
         return
-    shared = _Shared.of(machine, rows, _keys(machine.points, _directions(machine.points)))
+    shared = _Shared.of(machine, rows, _keys_of_points(machine))
     if shared.beyond_chance:
         warnings.warn(
             f"{shared.rows:,} of the {rows.shape[0]:,} rows to calibrate on equal support vectors: they look like rows "
@@ -54,8 +53,6 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
 
 def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
     """The rows to fit on less those that certify, with a warning, if the two are not from different draws."""
-    if isinstance(machine.kernel, Custom):
-        return fit_rows
     keys = [*_all_keys(machine, fit_rows)]
     shared = _Shared.of(machine, certifying, keys)
     if not shared.beyond_chance:
@@ -73,12 +70,12 @@ def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
 class _Shared:
     """What rows have in common with vectors: as many values as chance may explain, or more?"""
 
-    keys: set[bytes]
+    keys: set[Hashable]
     rows: int
     beyond_chance: bool
 
     @classmethod
-    def of(cls, machine: Machine, rows: Any, vectors: Iterable[bytes]) -> _Shared:
+    def of(cls, machine: Machine, rows: Any, vectors: Iterable[Hashable]) -> _Shared:
         given, others = Counter(_all_keys(machine, rows)), Counter(vectors)
         count, m = rows.shape[0], others.total()
         times, keys = Counter(given.values()), {key for key in given if key in others}
@@ -88,7 +85,16 @@ class _Shared:
         return cls(keys, sum(given[key] for key in keys), beyond)
 
 
-def _all_keys(machine: Machine, rows: Any) -> Iterator[bytes]:
+def _keys_of_points(machine: Machine) -> Iterator[Hashable]:
+    if not machine.of_vectors:
+        return _keys_of_things(machine.points)
+    return _keys(machine.points, _directions(machine.points))
+
+
+def _all_keys(machine: Machine, rows: Any) -> Iterator[Hashable]:
+    if not machine.of_vectors:
+        yield from _keys_of_things(rows)
+        return
     directions = _directions(machine.points)
     for start in range(0, rows.shape[0], _BLOCK):
         yield from _keys(mapped(machine, rows[start : start + _BLOCK]), directions)
@@ -112,6 +118,17 @@ def _directions(points: Floats) -> Floats:
     spread = np.where(spread > 0, spread, np.abs(points[0]))
     spread[spread == 0] = 1.0
     return np.asarray(np.random.default_rng(0).normal(size=(d, _DIRECTIONS)) / spread[:, None] / (_GRID * math.sqrt(d)))
+
+
+def _keys_of_things(rows: Iterable[Any]) -> Iterator[Hashable]:
+    """What a Python kernel is of, such as strings, is its own key; what cannot be one is told by its words."""
+    for row in rows:
+        try:
+            hash(row)
+        except TypeError:
+            yield repr(row)
+        else:
+            yield row
 
 
 def _keys(rows: Floats, directions: Floats) -> Iterator[bytes]:

@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import dormie
+from dormie.errors import TrainingRowsWarning
+from dormie.estimators import SupportVectorTree
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.plan import Risk
@@ -43,8 +48,9 @@ def shared_pairs(a: Any, b: Any) -> Floats:
 
 @cache
 def of_words() -> Machine:
-    random = np.random.default_rng(1)
-    return Machine(Custom(shared_pairs), words(160, 0), random.normal(size=160), np.zeros(1), Sign(np.array([0, 1])))
+    points, weights = words(160, 0), np.random.default_rng(1).normal(size=160)
+    middle = np.median(shared_pairs(words(500, 9), points) @ weights)  # half of the words are of either class
+    return Machine(Custom(shared_pairs), points, weights, np.array([-middle]), Sign(np.array([0, 1])))
 
 
 def test_a_tree_by_name_keeps_its_risk_and_survives_saving(tmp_path: Path) -> None:
@@ -64,15 +70,100 @@ def test_without_a_risk_a_tree_is_refused() -> None:
         dormie.compile(trained(), methods=["tree"])
 
 
-@pytest.mark.parametrize("kind", [list, np.array], ids=["list", "array"])
-def test_words_get_a_plan_with_a_risk(kind: Any) -> None:
-    machine, unseen = of_words(), kind(words(400, 3))
-    fast = dormie.compile(machine, kind(words(700, 1)), fit_rows=kind(words(600, 2)), risk=0.1)
+@cache
+def plan_for_words() -> dormie.Predictor:
+    return dormie.compile(of_words(), words(900, 1), fit_rows=words(900, 2), risk=0.01)
+
+
+def of_series(some: list[str]) -> Any:
+    """With an index that is not 0, 1, 2, ..., as after a split into training and test rows."""
+    return pd.Series(some, index=np.random.default_rng(0).permutation(len(some)))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, of_series, lambda some: of_series(some).to_frame()])
+def test_words_get_a_plan_with_a_risk_whatever_holds_them(kind: Any) -> None:
+    machine, fast, unseen = of_words(), plan_for_words(), words(600, 3)
     right = dormie.compile(machine).predict(unseen)
     assert isinstance(fast.plan.guarantee, Risk)
     assert isinstance(fast.plan.stages[0], TreeWalk)
-    assert np.mean(fast.predict(unseen) != right) < 0.1
-    assert np.mean(fast.trace(unseen).evaluations) < 0.7 * machine.n_points
+    assert 0.3 < right.mean() < 0.7
+    answers = fast.predict(kind(unseen))
+    assert np.mean(answers != right) < 0.01
+    np.testing.assert_array_equal(answers, fast.predict(unseen))
+    trace = fast.trace(kind(unseen))
+    assert 0 < np.mean(trace.stage == "dense") < 0.7  # some rows wait for the full sum
+    assert np.mean(trace.evaluations) < machine.n_points
+
+
+def test_words_are_audited_bounded_and_timed_too() -> None:
+    fast, unseen = plan_for_words(), words(100, 4)
+    watched = fast.audited(rate=1.0, seed=0)
+    right = dormie.compile(of_words()).predict(unseen)
+    assert watched.predict(unseen).shape == (100,)
+    assert watched.status.disagreements == np.sum(fast.predict(unseen) != right)
+    in_time = fast.predict(unseen, deadline=60.0)
+    assert in_time.settled.all()
+    assert np.sum(in_time.labels != right) <= 2
+    low, high = fast.interval(unseen, budget=10**6)
+    outputs = dormie.compile(of_words()).decision_function(unseen)
+    assert (low.ravel() <= outputs).all()
+    assert (outputs <= high.ravel()).all()
+    *_, last = fast.anytime([unseen[0]])
+    assert last.low <= outputs[0] <= last.high
+
+
+def test_rows_of_words_that_were_trained_or_fitted_on_are_warned_of() -> None:
+    machine, rows = of_words(), words(300, 5)
+    with pytest.warns(TrainingRowsWarning, match="equal support vectors"):
+        dormie.compile(machine, list(machine.points) + rows[:100], risk=0.1)
+    with pytest.warns(TrainingRowsWarning, match="are among fit_rows"):
+        dormie.compile(machine, rows, fit_rows=rows, risk=0.1)
+
+
+def test_a_scaler_before_a_python_kernel_is_applied_once() -> None:
+    X, y = moons(400, 0)
+    X = 50 * X + 300
+    model = make_pipeline(StandardScaler(), SVC(kernel=lambda a, b: np.exp(-np.square(a[:, None] - b).sum(axis=2))))
+    model.fit(X, y)
+    for method in ("fitted", "greedy"):
+        tree = SupportVectorTree(model, method=method, random_state=0).fit(X)
+        assert np.mean(tree.predict(X) == model.predict(X)) > 0.95
+    np.testing.assert_array_equal(dormie.compile(model).predict(pd.DataFrame(X)), model.predict(X))
+
+
+def test_graphs_can_be_told_and_compiled() -> None:
+    graphs = [((0, 1), (1, 2)), ((0, 1),), ((0, 2), (1, 2), (0, 1))]
+
+    def shared_edges(a: Any, b: Any) -> Floats:
+        return np.array([[float(len(set(u) & set(v))) for v in b] for u in a])
+
+    machine = Machine(Custom(shared_edges), graphs, np.array([1.0, -2.0, 0.5]), np.zeros(1), Sign(np.array([0, 1])))
+    assert "3 points" in repr(machine)
+    expected = (shared_edges(graphs, graphs) @ machine.weights[:, 0] >= 0).astype(int)
+    np.testing.assert_array_equal(dormie.compile(machine).predict(graphs), expected)
+    np.testing.assert_array_equal(SupportVectorTree(machine, method="greedy").fit(graphs * 5).predict(graphs), expected)
+
+
+def test_numbers_of_things_stay_whole_numbers() -> None:
+    gram = np.random.default_rng(0).normal(size=(20, 20))
+    kernel = Custom(lambda a, b: gram[np.ix_(a, b)])
+    machine = Machine(kernel, [3, 5, 8], np.array([1.0, -1.0, 0.5]), np.zeros(1), Sign(np.array([0, 1])))
+    outputs = gram[:, [3, 5, 8]] @ machine.weights[:, 0]
+    for rows in (list(range(20)), np.arange(20)):
+        np.testing.assert_allclose(dormie.compile(machine).decision_function(rows), outputs)
+        tree = SupportVectorTree(machine, method="greedy", leaf_rows=1, evaluations=None).fit(rows)
+        assert np.corrcoef(tree.decision_function(rows), outputs)[0, 1] > 0.5
+
+
+def test_one_string_is_not_many_rows_and_bad_values_are_said() -> None:
+    tree = SupportVectorTree(of_words(), method="greedy").fit(words(100, 6))
+    with pytest.raises(TypeError, match="X is one string, 'abcd'"):
+        tree.predict("abcd")
+    with np.errstate(invalid="ignore"):
+        with pytest.raises(ValueError, match="row 1: the kernel has no finite value"):
+            tree.predict(["abcd", "a"])  # a word without a pair of letters
+        with pytest.raises(ValueError, match="row 2: the machine's output is"):
+            tree.fit(["abcd", "dcba", "a"])
 
 
 def test_stages_of_vectors_are_refused_for_words() -> None:

@@ -32,10 +32,9 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.readers import read
-from dormie.rows import dense, is_sparse
+from dormie.rows import as_array, require_finite
 from dormie.rules import ClassRule
 from dormie.stages.tree import TreeWalk
 from dormie.tree import Tree, fitted, greedy
@@ -82,7 +81,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any = None) -> SupportVectorTree:
         """Train the estimator on X and y, or take it as it is, and grow the tree on X."""
-        if self.method not in _METHODS:
+        if self.method not in [*_METHODS]:
             raise ValueError(f"method must be 'fitted' or 'greedy', got {self.method!r}")
         self.estimator_ = self._trained(X, y)
         self.machine_ = read(self.estimator_)
@@ -135,7 +134,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 delattr(self, name)
-        if _of_vectors(self.machine_):
+        if self.machine_.of_vectors:
             self.n_features_in_ = self.machine_.n_features
         if self.machine_.feature_names is not None:
             self.feature_names_in_ = np.array(self.machine_.feature_names, dtype=object)
@@ -144,11 +143,13 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
 
     def _rows(self, X: Any) -> Any:
         """Rows as the stages read them; what a Python kernel may be of besides vectors is its own affair."""
-        if not _of_vectors(self.machine_):
-            X = X.to_numpy() if hasattr(X, "to_numpy") else X
-            return X if isinstance(X, np.ndarray) else list(X)
-        rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return dense(rows) if is_sparse(rows) and isinstance(self.machine_.kernel, Custom) else rows
+        if not self.machine_.of_vectors:
+            return as_array(X)
+        rows = validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        require_finite(rows)
+        return rows
 
     def _grown(self, rows: Any) -> Tree:
         limits: dict[str, Any] = {"height": self.height, "evaluations": self.evaluations}
@@ -159,7 +160,11 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
 
     def _walk(self, X: Any) -> Walk:
         check_is_fitted(self)
-        return self._stage.walk(self._rows(X))
+        walk = self._stage.walk(self._rows(X))
+        if not np.isfinite(walk.values).all():
+            row = int(np.argwhere(~np.isfinite(walk.values))[0, 0])
+            raise ValueError(f"row {row}: the kernel has no finite value for it; leave such rows out")
+        return walk
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -194,9 +199,3 @@ def _is_fitted(estimator: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-def _of_vectors(machine: Machine) -> bool:
-    return not isinstance(machine.kernel, Custom) or (
-        isinstance(machine.points, np.ndarray) and machine.points.ndim == 2
-    )

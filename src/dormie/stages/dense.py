@@ -14,7 +14,6 @@ from typing import Any
 import numpy.typing as npt
 
 from dormie import native, reference
-from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.rows import require_finite
 from dormie.rules import Rule, Value
@@ -33,8 +32,8 @@ class Dense(Stage):
         self._screens = self._native is not None and not _wants_outputs(machine.rule)
 
     def rounded(self) -> Dense:
-        """The same stage, answering from float32 alone."""
-        return self._with(certified=False)
+        """The same stage, answering from float32 alone, where there is a float32."""
+        return self if self._native is None else self._with(certified=False)
 
     def exact(self) -> Dense:
         """The same stage, with float64 where float32 leaves a doubt."""
@@ -62,7 +61,7 @@ class Dense(Stage):
         """G of every checked row and output, in float64."""
         if self._native is not None:
             return self._native.outputs(*native.arguments(rows))  # type: ignore[no-any-return]
-        if not isinstance(self.machine.kernel, Custom):
+        if self.machine.of_vectors:
             require_finite(rows)
         return reference.outputs(self.machine, rows)
 

@@ -114,7 +114,7 @@ class TreeWalk(CautiousStage):
 
     def _require_finite(self, rows: Any) -> None:
         """Of vectors; what else a Python kernel may be of is its own affair."""
-        if not isinstance(self.machine.kernel, Custom):
+        if self.machine.of_vectors:
             require_finite(rows)
 
 

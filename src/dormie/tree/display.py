@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from operator import index
+from numbers import Integral
 from reprlib import Repr
 from typing import Any
 
@@ -52,9 +52,11 @@ def require_depth(max_depth: int | None) -> float:
     """How many splits deep to show a tree."""
     if max_depth is None:
         return math.inf
-    if (depth := index(max_depth)) < 1:
-        raise ValueError(f"max_depth must be a whole number of at least 1, or None for the whole tree, got {depth}")
-    return depth
+    if not isinstance(max_depth, Integral) or max_depth < 1:
+        raise ValueError(
+            f"max_depth must be a whole number of at least 1, or None for the whole tree, got {max_depth!r}"
+        )
+    return int(max_depth)
 
 
 def number(value: float, digits: int) -> str:

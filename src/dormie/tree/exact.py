@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats
+from dormie.readers import read
 from dormie.tree.greedy_tree import best_column
 from dormie.tree.growth import Branching, Limits, Targets, Terminal, assembled, constant, midway
 from dormie.tree.structure import Tree
@@ -19,12 +20,12 @@ from dormie.tree.structure import Tree
 _MOST_STEPS = 10_000_000  # columns looked at, times their rows
 
 
-def exact_balanced(machine: Machine, rows: Any, *, height: int, leaf_rows: int = 1) -> Tree:
+def exact_balanced(machine: Any, rows: Any, *, height: int, leaf_rows: int = 1) -> Tree:
     """The tree of least squared error on these rows whose paths have at most `height` nodes and whose splits halve.
 
     leaf_rows    a node of at most so many rows is not split
     """
-    limits = Limits(leaf_rows, height, None)
+    machine, limits = read(machine), Limits(leaf_rows, height, None)
     targets = Targets.of(machine, rows)
     if not machine.n_points:
         return constant(machine)

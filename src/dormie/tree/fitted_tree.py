@@ -1,6 +1,6 @@
 """Better trees: the same kind of tree as Ukkonen's, every number of it fitted to do more with as few evaluations.
 
-    trunk      vectors of a reduced set, as many as half the evaluations, that every row meets
+    trunk      vectors of a reduced set, as many as half the evaluations (16 at most), that every row meets
     branches   from there on, one vector after another, each the one that explains most of what the way so far does not
                (orthogonal matching pursuit), out of support vectors and vectors of larger reduced sets
     terminals  a linear model over *all* kernel values of the way, not the sum of scores that were fitted one by one
@@ -21,6 +21,7 @@ import numpy as np
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.progress import Progress
+from dormie.readers import read
 from dormie.rows import some, unmapped
 from dormie.sample import crossed
 from dormie.tree.columns import Block, Columns
@@ -28,7 +29,7 @@ from dormie.tree.growth import Branching, Frontier, Limits, Targets, Terminal, a
 from dormie.tree.structure import Integers, Tree
 
 _ENOUGH_ROWS, _MOST_ROWS = 4000, 20_000
-_REDUCED = 16  # vectors of the reduced set whose vectors branches may use
+_REDUCED = 16  # vectors of the reduced set whose vectors branches may use, and the most of a trunk
 _MOST_POINTS = 1024  # support vectors that branches may use
 _RIDGE = 1.0  # rows
 _CUTS = 16  # thresholds tried, at quantiles
@@ -37,7 +38,7 @@ _DEPENDENT = 1e-6  # of a column's squares: what is left of it beside the way's 
 
 
 def fitted(
-    machine: Machine,
+    machine: Any,
     rows: Any,
     *,
     leaf_rows: int = 30,
@@ -46,14 +47,14 @@ def fitted(
     seed: int = 0,
     outputs: Floats | None = None,
 ) -> Tree:
-    """A tree that estimates the machine's outputs, grown on checked rows, unlabelled.
+    """A tree that estimates the outputs of a machine, or of a model that `dormie.read` reads, grown on unlabelled rows.
 
     leaf_rows    a split leaves at least so many rows, made-up ones included, on either side
     height       the most nodes on a path
     evaluations  the most kernel evaluations that a row takes on average over the rows given (20,000 of them, if more)
     outputs      of the machine for these rows, where they are known already
     """
-    limits = Limits(leaf_rows, height, evaluations)
+    machine, limits = read(machine), Limits(leaf_rows, height, evaluations)
     given = Targets.of(machine, rows, outputs).some(_MOST_ROWS, seed)
     targets = _with_made_up_rows(machine, given, seed)
     trunk, others = _vectors(machine, targets, limits, seed)
@@ -80,7 +81,7 @@ def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> t
     points = some(machine.points, np.sort(most))
     if isinstance(machine.kernel, Custom) or not machine.kernel.positive_semidefinite:
         return points[:0], points
-    trunk = int((limits.evaluations or _REDUCED) / 2)
+    trunk = int(min(limits.evaluations or np.inf, 2 * _REDUCED) / 2)
     trunk = min(trunk, limits.height or trunk)
     reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
     return reduced.get(trunk, points[:0]), np.vstack([points, reduced.get(_REDUCED, points[:0])])

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats
 from dormie.progress import Progress
+from dormie.readers import read
 from dormie.tree.columns import Block, Columns
 from dormie.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, constant, midway
 from dormie.tree.structure import Integers, Tree
@@ -33,7 +34,7 @@ _NEXT_TO_NOTHING = 1e-12  # of the largest column's sum of squares
 
 
 def greedy(
-    machine: Machine,
+    machine: Any,
     rows: Any,
     *,
     leaf_rows: int = 5,
@@ -42,7 +43,7 @@ def greedy(
     restarts: int = 3,
     seed: int = 0,
 ) -> Tree:
-    """A tree that estimates the machine's outputs, grown on checked rows, unlabelled.
+    """A tree that estimates the outputs of a machine, or of a model that `dormie.read` reads, grown on unlabelled rows.
 
     Where rows times support vectors are too many to hold (see `columns`), splits are chosen among some of the vectors.
 
@@ -51,7 +52,7 @@ def greedy(
     evaluations  the most kernel evaluations that a row takes on average over these rows
     restarts     random thresholds that every split is tried from
     """
-    limits = Limits(leaf_rows, height, evaluations)
+    machine, limits = read(machine), Limits(leaf_rows, height, evaluations)
     if not isinstance(restarts, Integral) or restarts < 1:
         raise ValueError(f"restarts must be a whole number of at least 1, got {restarts!r}")
     targets = Targets.of(machine, rows)

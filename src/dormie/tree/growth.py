@@ -14,9 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
-from dormie.rows import mapped, require_finite, some
+from dormie.rows import check_rows, mapped, require_finite, some
 from dormie.tree.structure import Tree
 
 
@@ -37,7 +36,7 @@ class Limits:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
         if self.evaluations is None:
             return
-        if not isinstance(self.evaluations, Real) or not self.evaluations >= 1:
+        if not isinstance(self.evaluations, Real) or isinstance(self.evaluations, bool) or not self.evaluations >= 1:
             raise ValueError(
                 f"evaluations must be a number of at least 1, or None for no limit; got {self.evaluations!r}"
             )
@@ -52,18 +51,19 @@ class Targets:
 
     @classmethod
     def of(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> Targets:
-        """rows: checked, or anything with a length where the kernel is a Python function."""
-        if isinstance(machine.kernel, Custom):
-            rows = rows if isinstance(rows, np.ndarray) else list(rows)
-        elif rows.shape[0]:
+        """rows: as users have them."""
+        rows = check_rows(rows, machine)
+        if machine.of_vectors:
             require_finite(rows)
-        count = len(rows) if isinstance(machine.kernel, Custom) else rows.shape[0]
-        if not count:
+        if not rows.shape[0]:
             raise ValueError("there are no rows to grow a tree on: pass some like those to come, labels are not needed")
         from dormie.stages.dense import Dense  # here: the stages import trees
 
         outputs = Dense(machine).outputs(rows) if outputs is None else outputs
-        return cls(rows if isinstance(machine.kernel, Custom) else mapped(machine, rows), outputs)
+        if not np.isfinite(outputs).all():
+            row = int(np.argwhere(~np.isfinite(outputs))[0, 0])
+            raise ValueError(f"row {row}: the machine's output is {outputs[row]}; a tree grows on finite ones: drop it")
+        return cls(mapped(machine, rows) if machine.of_vectors else rows, outputs)
 
     def some(self, most: int, seed: int) -> Targets:
         """At most so many of them, drawn at random."""

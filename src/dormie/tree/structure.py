@@ -158,7 +158,7 @@ def _points(points: Any) -> Any:
         return list(points)
     if points.ndim == 0:
         raise ValueError(f"tree: points must be a matrix or a list, one for each node, got {points!r}")
-    if points.dtype.kind in "fiub":
+    if points.dtype.kind in "fiub" and points.ndim == 2:
         return _floats("points", points)
     return points.copy()
 
