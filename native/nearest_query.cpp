@@ -255,19 +255,10 @@ NearestByQuery::NearestByQuery(const Machine &machine, const double *basis, ptrd
 NearestByQuery::~NearestByQuery() = default;
 
 template <class Each> void NearestByQuery::each_row(const Rows &rows, Team &team, const Each &each) const {
-    const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
     const ptrdiff_t most = std::clamp<ptrdiff_t>(values_at_once / ptrdiff_t(sides_.place.size()), 8, most_rows);
-    const int size = int(std::clamp<ptrdiff_t>(share, 1, most));
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    if (size == 1) blocks[0] = idle_.take();
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
-        if (size > 1 && team.should_stop()) return;
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
-        Block &block = *blocks[worker];
-        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
+    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t, int worker) {
         for (int r = 0; r < block.count(); r++) each(block, r, worker);
     });
-    if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
 void NearestByQuery::walk(const Rows &rows, Team &team, const Visit &visit) const {

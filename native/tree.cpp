@@ -195,19 +195,10 @@ void Tree::lay_out_weights(ptrdiff_t terminal) {
 }
 
 template <class Finish> void Tree::each_row(const Rows &rows, Team &team, const Finish &finish) const {
-    const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
     const ptrdiff_t most = std::clamp(numbers_at_once / (stride_ + met_stride_), least_rows, most_rows);
-    const int size = int(std::clamp<ptrdiff_t>(share, 1, most));
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    if (size == 1) blocks[0] = idle_.take();
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
-        if (size > 1 && team.should_stop()) return;
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
-        Block &block = *blocks[worker];
-        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
-        block.walk([&](int r, int32_t t, const double *values) { finish(task * size + r, t, values, worker); });
+    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t first, int worker) {
+        block.walk([&](int r, int32_t t, const double *values) { finish(first + r, t, values, worker); });
     });
-    if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
 void Tree::decide(const Rows &rows, const double *half_widths, Team &team, int64_t *answers, int64_t *evaluations,

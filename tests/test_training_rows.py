@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import dormie
 from dormie.errors import TrainingRowsWarning
 from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
+from dormie.rows import as_array
 from dormie.rules import Sign
 from dormie.training_rows import warn_of_training_rows
 
@@ -133,9 +135,6 @@ def test_models_that_carry_no_training_rows_are_let_pass() -> None:
     assert not _is_warned_of(dormie.read(LinearSVC().fit(X, Y)), X)
     empty = Machine(RBF(1.0), np.empty((0, 3)), np.empty((0, 1)), np.ones(1), Sign(np.array([0, 1])))
     assert not _is_warned_of(empty, X)
-    anything = Machine(Custom(lambda a, b: a @ b.T), X, np.ones(len(X)), np.zeros(1), Sign(np.array([0, 1])))
-    assert not _is_warned_of(anything, X)
-    assert not _is_warned_of(anything, X.tolist())
 
 
 def test_huge_values_and_constant_features_do_no_harm() -> None:
@@ -143,3 +142,14 @@ def test_huge_values_and_constant_features_do_no_harm() -> None:
     machine = Machine(RBF(1.0), rows, np.ones(50), np.zeros(1), Sign(np.array([0, 1])))
     assert _is_warned_of(machine, rows)
     assert not _is_warned_of(machine, np.full((50, 3), 1e300))
+
+
+def test_rows_of_a_python_kernel_are_told_too() -> None:
+    vectors = Machine(Custom(lambda a, b: a @ b.T), X, np.ones(len(X)), np.zeros(1), Sign(np.array([0, 1])))
+    assert _is_warned_of(vectors, X)
+    assert not _is_warned_of(vectors, NEW)
+    for thing in (np.ndarray.tobytes, np.ndarray.tolist):  # a list cannot be a key
+        points, others = ([thing(row) for row in some] for some in (X, NEW))
+        things = replace(vectors, points=points)
+        assert _is_warned_of(things, as_array(points))
+        assert not _is_warned_of(things, as_array(others))
