@@ -32,7 +32,8 @@ def crossed(rows: Floats, size: int, random: np.random.Generator) -> Floats:
     """
     one = random.integers(len(rows), size=size)
     others = random.integers(len(rows), size=(size, _NEARBY))
-    distances = np.array([np.square(rows[few] - rows[i]).sum(axis=1) for i, few in zip(one, others, strict=True)])
+    with np.errstate(over="ignore"):  # rows so far out are near to none
+        distances = np.array([np.square(rows[few] - rows[i]).sum(axis=1) for i, few in zip(one, others, strict=True)])
     other = others[np.arange(size), np.argmin(np.where(distances > 0, distances, np.inf), axis=1)]
     from_other = random.random((size, rows.shape[1])) < _CROSSED
     return np.where(from_other, rows[other], rows[one])

@@ -143,3 +143,42 @@ def test_several_outputs_share_a_tree() -> None:
     assert error(machine, tree, unseen) < 0.05
     answers = rule.answer(reference.tree_walk(machine, tree, unseen).values)
     assert np.mean(answers == rule.answer(reference.outputs(machine, unseen))) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"),
+    [
+        (kernels.RBF(1e-3), 1.0),
+        (kernels.RBF(1e-6), 1.0),
+        (kernels.Linear(), 1e-6),
+        (kernels.Polynomial(1.0, 1.0, 3), 1e3),
+    ],
+    ids=str,
+)
+def test_kernel_values_of_any_size_and_hardly_any_spread_are_made_use_of(kernel: kernels.Kernel, scale: float) -> None:
+    machine, rows = machine_of(11, 60, kernel), scale * rows_of(11, 300)
+    machine = Machine(kernel, scale * machine.points, machine.weights, np.zeros(1), SIGN)
+    assert error(machine, fitted(machine, rows), scale * rows_of(12, 500)) < 1e-3
+
+
+def test_few_words_are_not_answered_with_a_constant() -> None:
+    words = ["ab", "ba", "aa", "bb", "abb", "bba", "aab", "a", "b", "aaaa", "bbbb", "abab"]
+
+    def of_length(a: Any, b: Any) -> Floats:
+        return np.array([[float(len(u) * len(v)) for v in b] for u in a])
+
+    machine = Machine(kernels.Custom(of_length), words[:6], np.ones(6), np.zeros(1), SIGN)
+    tree = fitted(machine, words, evaluations=2)
+    values, outputs = tree.walk(machine.kernel, words).values, reference.outputs(machine, words)
+    assert np.mean((values - outputs) ** 2) < 0.1 * np.var(outputs)
+
+
+def test_support_vectors_that_are_all_zero_leave_the_bias() -> None:
+    machine = Machine(kernels.Linear(), np.zeros((20, 3)), np.ones(20), np.array([0.5]), SIGN)
+    rows = rows_of(13, 40)
+    assert reference.tree_walk(machine, fitted(machine, rows), rows).values == pytest.approx(0.5)
+
+
+def test_an_output_of_one_column_needs_no_split() -> None:
+    machine = Machine(kernels.Linear(), np.array([[1.0, 2.0, 3.0]]), np.array([2.0]), np.zeros(1), SIGN)
+    assert fitted(machine, rows_of(14, 300)).n_nodes == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from functools import partialmethod
 from typing import Any
 
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 
 from dormie import kernels, reference, rules
 from dormie.machine import Floats, Machine
-from dormie.tree import Tree, exact_balanced, greedy
+from dormie.tree import Tree, exact_balanced, fitted, greedy
 from dormie.tree.columns import Columns
 from dormie.tree.greedy_tree import find_optimal_split
+from dormie.tree.growth import midway
 from tests import naive_tree
 
 SIGN = rules.Sign(np.array([-1, 1]))
@@ -245,3 +247,34 @@ def test_no_rows_and_bad_rows_are_said() -> None:
 def test_exact_refuses_what_would_take_for_ever() -> None:
     with pytest.raises(ValueError, match=r"looks at every tree: 50 support vectors, 30 rows and height 6"):
         exact_balanced(machine_of(0, 50), rows_of(0, 30), height=6)
+
+
+def test_exact_says_so_for_any_height() -> None:
+    with pytest.raises(ValueError, match="looks at every tree"):
+        exact_balanced(machine_of(0, 50), rows_of(0, 30), height=400)
+
+
+def test_nodes_that_wait_hold_no_block_where_columns_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, rows = machine_of(4, 60), rows_of(4, 400)
+    blocks: list[weakref.ref[Any]] = []
+    held: list[int] = []
+    of_all = Columns.block
+
+    def block(self: Columns, which: Any) -> Any:
+        found = of_all(self, which)
+        blocks.append(weakref.ref(found.values))
+        held.append(sum(ref() is not None for ref in blocks))
+        return found
+
+    monkeypatch.setattr(Columns, "block", block)
+    monkeypatch.setattr(Columns, "__init__", partialmethod(Columns.__init__, most_values=2000))
+    greedy(machine, rows)
+    fitted(machine, rows)
+    assert len(held) > 20
+    assert max(held) <= 3
+
+
+def test_thresholds_lie_between_values_that_are_next_to_each_other() -> None:
+    for low in (1.0, -1.0, 1e-300, 0.1, 1e300):
+        high = float(np.nextafter(low, np.inf))
+        assert low <= midway(high, low) < high

@@ -20,6 +20,7 @@ from dormie.tree.structure import Integers
 MOST_VALUES = 1 << 25  # 256 MiB
 MOST_COLUMNS = 4096
 _ENOUGH_TO_TELL = 1000
+_ROUNDING = 1e-13  # of a column's largest value
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,9 @@ class Columns:
         """All columns of all rows, for nodes to take their parts of; None where each has to ask for its own."""
         return self.block(np.arange(len(self.rows))) if self.complete else None
 
-    def mean_squares(self) -> Floats:
-        """Of every column, over as many rows as tell."""
+    def moments(self) -> tuple[Floats, Floats]:
+        """The mean of every column and the mean square around it, over as many rows as tell."""
         rows = np.random.default_rng(self.seed).permutation(len(self.rows))[:_ENOUGH_TO_TELL]
         values = self.kernel.matrix(some(self.rows, rows), self.points)
-        return np.asarray(np.mean(values**2, axis=0))
+        rounding = (_ROUNDING * np.abs(values).max(axis=0, initial=0.0)) ** 2  # what differs in a constant column
+        return np.asarray(values.mean(axis=0)), np.asarray(values.var(axis=0) + rounding)

@@ -36,7 +36,9 @@ def exact_balanced(machine: Any, rows: Any, *, height: int, leaf_rows: int = 1) 
 
 
 def _require_tiny(m: int, n: int, height: int) -> None:
-    if (steps := n * float(m) ** height) > _MOST_STEPS:
+    with np.errstate(over="ignore"):
+        steps = n * np.float64(m) ** height
+    if steps > _MOST_STEPS:
         raise ValueError(
             f"exact_balanced looks at every tree: {m:,} support vectors, {n:,} rows and height {height} would take "
             f"some {steps:.0e} steps; grow a greedy tree instead, or take a smaller height"

@@ -31,7 +31,7 @@ from dormie.tree.structure import Integers, Tree
 _ENOUGH_ROWS, _MOST_ROWS = 4000, 20_000
 _REDUCED = 16  # vectors of the reduced set whose vectors branches may use, and the most of a trunk
 _MOST_POINTS = 1024  # support vectors that branches may use
-_RIDGE = 1.0  # rows
+_RIDGE = 3.0  # rows
 _CUTS = 16  # thresholds tried, at quantiles
 _CLEARLY = 0.999  # of the error without a split
 _DEPENDENT = 1e-6  # of a column's squares: what is left of it beside the way's own is rounding
@@ -61,7 +61,7 @@ def fitted(
     points = np.vstack([trunk, others]) if len(trunk) else others
     columns = Columns(machine.kernel, points, targets.rows, seed)
     with Progress() as progress:
-        growth = _Growth(columns, columns.mean_squares(), targets.outputs, len(given.outputs), limits, progress)
+        growth = _Growth(columns, *columns.moments(), targets.outputs, len(given.outputs), limits, progress)
         root = growth.grown(len(trunk))
     return assembled(root, points, machine.n_outputs)
 
@@ -83,7 +83,10 @@ def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> t
         return points[:0], points
     trunk = int(min(limits.evaluations or np.inf, 2 * _REDUCED) / 2)
     trunk = min(trunk, limits.height or trunk)
-    reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
+    try:
+        reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
+    except ValueError:  # numbers too large, too small, or all the same: support vectors have to do
+        reduced = {}
     return reduced.get(trunk, points[:0]), np.vstack([points, reduced.get(_REDUCED, points[:0])])
 
 
@@ -99,7 +102,8 @@ class _Part:
 
     rows: Integers
     values: Floats  # rows x (1 + depth), the first column 1
-    sizes: Floats  # (1 + depth): the mean squares of these values over all rows
+    centers: Floats  # (depth,): what was taken off these values, their means over all rows
+    sizes: Floats  # (1 + depth): their mean squares over all rows
     theta: Floats  # (1 + depth) x c
     block: Block | None  # the columns of these rows, where they are held
     share: float
@@ -115,7 +119,7 @@ class _Part:
 
     def data(self, below: list[Branching | Terminal]) -> Branching | Terminal:
         if not below:
-            return Terminal(self.theta[1:], self.theta[0])
+            return Terminal(self.theta[1:], self.theta[0] - self.centers @ self.theta[1:])
         return Branching(self.number, self.threshold, below[0], below[-1])
 
 
@@ -124,7 +128,8 @@ class _Growth:
     """Columns, outputs to explain, of which rows the evaluations count (the first), and where to stop."""
 
     columns: Columns
-    sizes: Floats  # of all columns
+    centers: Floats  # means of all columns
+    sizes: Floats  # and their mean squares around those
     outputs: Floats
     counted: int
     limits: Limits
@@ -135,10 +140,10 @@ class _Growth:
         everything = np.arange(len(self.outputs))
         start = np.vstack([self.outputs.mean(axis=0), np.zeros((trunk, self.outputs.shape[1]))])
         met = self.columns.kernel.matrix(self.columns.rows, some(self.columns.points, np.arange(trunk)))
-        values = np.column_stack([np.ones(len(everything)), met])
-        sizes = np.append(1.0, self.sizes[:trunk])
+        centers, sizes = self.centers[:trunk], np.append(1.0, self.sizes[:trunk])
+        values = np.column_stack([np.ones(len(everything)), met - centers])
         theta = _near(values, self.outputs, start, sizes)
-        top = _Part(everything, values, sizes, theta, self.columns.whole(), 1.0)
+        top = _Part(everything, values, centers, sizes, theta, self.columns.whole(), 1.0)
         self._spread(top, trunk)
         return self._on_trunk(top, trunk)
 
@@ -160,19 +165,20 @@ class _Growth:
     def _with_next(self, part: _Part) -> _Part | None:
         """The part with the vector that would explain most of what is left, or None where the way ends."""
         depth = len(part.theta) - 1
-        if len(part.rows) < self.limits.leaf_rows or depth == self.limits.height or not len(self.columns.points):
+        if depth == self.limits.height or not len(self.columns.points):
             return None
         block = self.columns.block(part.rows) if part.block is None else part.block
         error = self.outputs[part.rows] - part.values @ part.theta
-        column, part.explains = _most_telling(block.values, self.sizes[block.numbers], part.values, error)
-        part.number, part.k = int(block.numbers[column]), block.values[:, column]
+        centered, sizes = block.values - self.centers[block.numbers], self.sizes[block.numbers]
+        column, part.explains = _most_telling(centered, sizes, part.values, error)
+        part.number, part.k = int(block.numbers[column]), block.values[:, column].copy()
         return part
 
     def _led_on(self, part: _Part) -> tuple[_Part, ...]:
         """After one more vector: left and right of a threshold on it, or unsplit."""
         assert part.k is not None
         k = part.k
-        values, outputs = np.column_stack([part.values, k]), self.outputs[part.rows]
+        values, outputs = np.column_stack([part.values, k - self.centers[part.number]]), self.outputs[part.rows]
         sizes = np.append(part.sizes, self.sizes[part.number])
         theta = _near(values, outputs, np.vstack([part.theta, np.zeros((1, outputs.shape[1]))]), sizes)
         order = np.argsort(k, kind="stable")
@@ -188,7 +194,10 @@ class _Growth:
         rows = part.rows[side]
         model = theta if len(side) == len(values) else _near(values[side], self.outputs[rows], theta, sizes)
         block = None if part.block is None else part.block.some(side)
-        return _Part(rows, values[side], sizes, model, block, np.count_nonzero(rows < self.counted) / self.counted)
+        centers = np.append(part.centers, self.centers[part.number])
+        return _Part(
+            rows, values[side], centers, sizes, model, block, np.count_nonzero(rows < self.counted) / self.counted
+        )
 
 
 def _near(values: Floats, outputs: Floats, theta: Floats, sizes: Floats) -> Floats:
@@ -199,7 +208,7 @@ def _near(values: Floats, outputs: Floats, theta: Floats, sizes: Floats) -> Floa
 
 def _ridged(gram: Floats, sizes: Floats) -> Floats:
     """As if there were `_RIDGE` more rows with each value alone, at its usual size, and nothing to explain."""
-    least = np.finfo(np.float64).eps * max(float(np.diagonal(gram).max()), np.finfo(np.float64).tiny)
+    least = np.finfo(np.float64).eps * np.diagonal(gram) + np.finfo(np.float64).tiny
     return np.asarray(gram + np.diag(_RIDGE * sizes + least))
 
 

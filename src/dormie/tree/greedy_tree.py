@@ -148,7 +148,8 @@ class _Greedy:
         node.split = find_optimal_split(block.values, node.r, node.k, firsts)
         if node.split is None:
             return None
-        node.next = tuple((int(block.numbers[column]), block.values[:, column]) for column in node.split.columns)
+        # copies: a view would hold the whole block for as long as the node waits
+        node.next = tuple((int(block.numbers[column]), block.values[:, column].copy()) for column in node.split.columns)
         return node
 
     def _children(self, node: _Node) -> tuple[_Node, ...]:

@@ -109,7 +109,10 @@ class Tree:
     @cached_property
     def depths(self) -> Integers:
         """How many nodes lead to each terminal."""
-        return np.array([len(path) for path in self.paths], dtype=np.int64)
+        to_node = {self.root: 0}
+        for node, pair in enumerate(self.children.tolist()):
+            to_node.update((child, to_node[node] + 1) for child in pair)
+        return np.array([to_node[~t] for t in range(self.n_terminals)], dtype=np.int64)
 
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
