@@ -2,7 +2,7 @@
 
 Where rows times points are at most `MOST_VALUES`, all of X is evaluated once. Where they are more, every node is
 offered a random part of the columns, as many as there is room for and at most `MOST_COLUMNS`, evaluated for its rows
-and given up when its split is found: memory stays bounded (to about 1 GB) however many rows and points there are.
+and given up when its split is found: memory stays bounded (to some 600 MB) however many rows and points there are.
 """
 
 from __future__ import annotations
