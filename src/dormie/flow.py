@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dormie.rows import some
 from dormie.stages.base import Stage
 
 
@@ -33,7 +32,7 @@ def run(stages: Sequence[Stage], rows: Any) -> Flow:
     for position, stage in enumerate(stages[1:], start=1):
         if not len(waiting):
             break
-        found = stage.decide(some(rows, waiting))
+        found = stage.decide(rows[waiting])
         answers[waiting] = found.answers
         evaluations[waiting] += found.evaluations
         settled_by[waiting] = position

@@ -74,9 +74,10 @@ class Parts:
             fit_rows, choosing = _points_and(machine, rows[halves[0]]), halves[1]
         else:
             fit_rows = without_certifying(machine, fit_rows, rows[certifying])
-        if len(choosing) >= _FEWEST or isinstance(machine.kernel, Custom):
-            return cls(fit_rows, sample_rows(machine, rows[choosing], _CHOOSING, request.seed), rows[certifying])
-        return cls(fit_rows, sample_rows(machine, None, _CHOOSING, request.seed), rows[certifying])
+        enough = rows[choosing] if len(choosing) >= _FEWEST else None
+        if enough is None and isinstance(machine.kernel, Custom):  # nobody knows how to make up rows
+            enough = rows[choosing] if len(choosing) else fit_rows
+        return cls(fit_rows, sample_rows(machine, enough, _CHOOSING, request.seed), rows[certifying])
 
 
 def _points_and(machine: Machine, rows: Any) -> Any:

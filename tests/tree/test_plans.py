@@ -176,3 +176,8 @@ def test_stages_of_vectors_are_refused_for_words() -> None:
 def test_no_rows_of_words_are_said() -> None:
     with pytest.raises(ValueError, match="there are no rows in rows"):
         dormie.compile(of_words(), [], risk=0.1)
+
+
+def test_as_few_words_as_a_risk_needs_will_do() -> None:
+    fast, unseen = dormie.compile(of_words(), words(29, 7), fit_rows=words(200, 8), risk=0.1), words(300, 9)
+    assert np.mean(fast.predict(unseen) != dormie.compile(of_words()).predict(unseen)) < 0.1
