@@ -66,12 +66,12 @@ def test_height_is_kept_and_leaves_have_rows() -> None:
     assert fitted(machine, rows, height=1).depths.tolist() == [1]
 
 
-def test_the_input_map_comes_first() -> None:
-    machine, rows = machine_of(5, 40), rows_of(5, 300)
-    scaled = Machine(
-        machine.kernel, machine.points, machine.weights, machine.bias, SIGN, Affine(np.full(3, 2.0), np.full(3, 5.0))
-    )
-    assert error(scaled, fitted(scaled, 5 * rows + 2), 5 * rows_of(6, 500) + 2) < 0.1
+def test_the_input_map_comes_first_and_is_undone_for_made_up_rows() -> None:
+    machine, rows, unseen = machine_of(5, 40), rows_of(5, 60), rows_of(6, 500)
+    to_mapped = Affine(np.full(3, 1000.0), np.full(3, 0.01))
+    scaled = Machine(machine.kernel, machine.points, machine.weights, machine.bias, SIGN, to_mapped)
+    plain = error(machine, fitted(machine, rows), unseen)
+    assert error(scaled, fitted(scaled, to_mapped.inverse(rows)), to_mapped.inverse(unseen)) < 1.5 * plain < 0.1
 
 
 def test_the_same_seed_gives_the_same_tree() -> None:
