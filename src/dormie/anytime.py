@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie import flow
-from dormie import rows as row_checks
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
+from dormie.rows import require_finite_vectors
 from dormie.stages import Dense, FastStopping, Geometry, Stage
 
 _PANEL = 256  # terms between two intervals of partial sums
@@ -68,15 +68,9 @@ def interval(
         return _ends(*partial.interval(rows, budget))
     if isinstance(partial, FastStopping) and budget >= _PANEL:
         return partial.interval(rows, budget // _PANEL * _PANEL)
-    require_finite(rows, machine)
+    require_finite_vectors(rows, machine)
     unknown = np.full((rows.shape[0], machine.n_outputs), np.inf)
     return -unknown, unknown
-
-
-def require_finite(rows: Any, machine: Machine) -> None:
-    """Raise ValueError naming the first NaN or infinity; what a Python kernel reads is its own affair."""
-    if machine.of_vectors:
-        row_checks.require_finite(rows)
 
 
 def steps(partial: Geometry | FastStopping | None, dense: Dense, row: Any) -> Iterator[Step]:

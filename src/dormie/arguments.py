@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dormie.anytime import require_finite
 from dormie.calibration import rows_needed
 from dormie.machine import Machine
 from dormie.plan import Exact, Guarantee, Tolerance, require_share
 from dormie.risk import Request
-from dormie.rows import check_rows
+from dormie.rows import check_rows, require_finite_vectors
 from dormie.rules import Value
 from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest, TreeWalk
 from dormie.training_rows import warn_of_training_rows
@@ -55,7 +54,7 @@ def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
         return given
     try:
         rows = check_rows(given, machine)
-        require_finite(rows, machine)
+        require_finite_vectors(rows, machine)
     except (TypeError, ValueError) as error:
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
     if not rows.shape[0]:

@@ -19,7 +19,7 @@ from dormie.anytime import Answers, Step
 from dormie.explain import explain
 from dormie.machine import Floats
 from dormie.plan import Plan
-from dormie.rows import check_rows
+from dormie.rows import check_rows, require_finite_vectors
 from dormie.stages import FastStopping, Geometry
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Predictor:
         try:
             answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows)
         except ValueError:  # a value that is not finite, by its place among the rows then at work: say its place in X
-            anytime.require_finite(rows, machine)
+            require_finite_vectors(rows, machine)
             raise
         return Answers(machine.rule.labels(answers), settled)
 

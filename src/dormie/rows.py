@@ -100,6 +100,12 @@ def require_finite(rows: Any) -> None:
     raise ValueError(f"row {row}, column {column} is {what}; dormie needs finite rows: impute or drop such rows first")
 
 
+def require_finite_vectors(rows: Any, machine: Machine) -> None:
+    """The same of rows that are vectors; what else a Python kernel may be of is its own affair."""
+    if machine.of_vectors:
+        require_finite(rows)
+
+
 def _wrong_dimensions(rows: Any) -> str:
     advice = "; for one row pass X.reshape(1, -1), for one feature X.reshape(-1, 1)" if rows.ndim == 1 else ""
     return f"X must have two dimensions, rows and columns; it has shape {rows.shape}{advice}"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dormie import native, reference
 from dormie.machine import Floats, Machine
-from dormie.rows import require_finite
+from dormie.rows import require_finite_vectors
 from dormie.rules import Rule, Value
 from dormie.stages.base import Decisions, Stage
 
@@ -61,8 +61,7 @@ class Dense(Stage):
         """G of every checked row and output, in float64."""
         if self._native is not None:
             return self._native.outputs(*native.arguments(rows))  # type: ignore[no-any-return]
-        if self.machine.of_vectors:
-            require_finite(rows)
+        require_finite_vectors(rows, self.machine)
         return reference.outputs(self.machine, rows)
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from dormie import native, reference
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
-from dormie.rows import require_finite
+from dormie.rows import require_finite_vectors
 from dormie.stages.base import CautiousStage, Decisions
 from dormie.stages.dense import Dense
 from dormie.thresholds import NEVER, require_caution, require_floats
@@ -77,14 +77,14 @@ class TreeWalk(CautiousStage):
     def decide(self, rows: Any) -> Decisions:
         if self._native is not None:
             return Decisions(*self._native.decide(*native.arguments(rows, self._radii)))
-        self._require_finite(rows)
+        require_finite_vectors(rows, self.machine)
         return Decisions(*reference.tree_decide(self.machine, self.tree, self._radii, rows))
 
     def walk(self, rows: Any) -> Walk:
         """Where rows come out of the tree."""
         if self._native is not None:
             return Walk(*self._native.walk(*native.arguments(rows)))
-        self._require_finite(rows)
+        require_finite_vectors(rows, self.machine)
         return reference.tree_walk(self.machine, self.tree, rows)
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
@@ -111,11 +111,6 @@ class TreeWalk(CautiousStage):
 
     def __reduce__(self) -> tuple[type[TreeWalk], tuple[Any, ...]]:
         return TreeWalk, (self.machine, self.tree, self.half_widths, self.caution)
-
-    def _require_finite(self, rows: Any) -> None:
-        """Of vectors; what else a Python kernel may be of is its own affair."""
-        if self.machine.of_vectors:
-            require_finite(rows)
 
 
 def _require_fit(machine: Machine, tree: Tree, half_widths: Floats) -> None:

@@ -2,7 +2,7 @@
 
     trunk      vectors of a reduced set, as many as half the evaluations (16 at most), that every row meets
     branches   from there on, one vector after another, each the one that explains most of what the way so far does not
-               (orthogonal matching pursuit), out of support vectors and vectors of larger reduced sets
+               (orthogonal matching pursuit), out of support vectors and the vectors of a reduced set
     terminals  a linear model over *all* kernel values of the way, not the sum of scores that were fitted one by one
 
 A node is split where that helps such models on both sides most, and else leads on unsplit. Fits of a part are held

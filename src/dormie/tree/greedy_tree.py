@@ -73,22 +73,32 @@ class Split(NamedTuple):
     cost: float
 
 
+class _Way(NamedTuple):
+    """How rows come to a node: the sides taken, the scales met, and the share of all rows that do."""
+
+    path: tuple[int, ...]
+    weights: Floats
+    share: float
+
+
 @dataclass(eq=False)
 class _Node:
     """A column and its scale, and the rows that come here, in the order of their scores."""
 
     number: int
-    weights: Floats  # the scales of all nodes down to this one
+    way: _Way  # its own scale included
     constant: Floats
-    path: tuple[int, ...]
     rows: Integers
     k: Floats  # the column itself
     r: Floats  # what is left of the outputs after this node's score
     block: Block | None  # the columns of its rows, where they are held
-    share: float
     split: Split | None = None
     next: tuple[tuple[int, Floats], ...] = ()  # the columns of the children: numbers, and values of all its rows
     children: tuple[_Node, ...] = ()
+
+    @property
+    def share(self) -> float:
+        return self.way.share
 
     @property
     def gain(self) -> float:
@@ -98,7 +108,7 @@ class _Node:
 
     def data(self, below: list[Branching | Terminal]) -> Branching:
         if self.split is None or not below:
-            end = Terminal(self.weights, self.constant)
+            end = Terminal(self.way.weights, self.constant)
             return Branching(self.number, 0.0, end, end)
         last, first = self.k[self.split.at - 1 : self.split.at + 1]
         left, right = below if last < first else reversed(below)  # scores may ascend as kernel values descend
@@ -135,15 +145,15 @@ class _Greedy:
         block = self.columns.block(rows) if whole is None else whole
         column, scale, _ = best_column(block.values, r)
         chosen = int(block.numbers[column]), block.values[:, column], scale
-        return _node(chosen, rows, r, whole, (np.empty((0, r.shape[1])), self.bias, (), 1.0))
+        return self._node(chosen, rows, r, whole, _Way((), np.empty((0, r.shape[1])), 1.0))
 
     def _with_split(self, node: _Node, explained: float) -> _Node | None:
         """The node with its best split, or None where it stays a leaf."""
-        if len(node.rows) <= self.limits.leaf_rows or len(node.weights) == self.limits.height:
+        if len(node.rows) <= self.limits.leaf_rows or len(node.way.weights) == self.limits.height:
             return None
         if np.sum(node.r**2) <= explained:
             return None
-        firsts = np.random.default_rng([self.columns.seed, *node.path]).integers(len(node.rows), size=self.restarts)
+        firsts = np.random.default_rng([self.columns.seed, *node.way.path]).integers(len(node.rows), size=self.restarts)
         block = self.columns.block(node.rows) if node.block is None else node.block
         node.split = find_optimal_split(block.values, node.r, node.k, firsts)
         if node.split is None:
@@ -158,23 +168,23 @@ class _Greedy:
         at, n = node.split.at, len(node.rows)
         sides = zip((np.arange(at), np.arange(at, n)), node.next, node.split.scales, strict=True)
         children = []
-        for way, (side, (number, k), scale) in enumerate(sides):
+        for taken, (side, (number, k), scale) in enumerate(sides):
             block = None if node.block is None else node.block.some(side)
-            above = node.weights, node.constant, (*node.path, way), node.share * len(side) / n
-            children.append(_node((number, k[side], scale), node.rows[side], node.r[side], block, above))
+            way = _Way((*node.way.path, taken), node.way.weights, node.share * len(side) / n)
+            children.append(self._node((number, k[side], scale), node.rows[side], node.r[side], block, way))
         node.block, node.next = None, ()
         return tuple(children)
 
-
-def _node(
-    chosen: tuple[int, Floats, Floats], rows: Integers, r: Floats, block: Block | None, above: tuple[Any, ...]
-) -> _Node:
-    """A node of rows that come to a column (number, values, scale); `above`: weights and constant, path, share."""
-    (number, k, scale), (weights, constant, path, share) = chosen, above
-    order = np.argsort(-k if scale.sum() < 0 else k, kind="stable")
-    rest, weights = r - k[:, None] * scale, np.vstack([weights, scale])
-    mine = None if block is None else block.some(order)
-    return _Node(number, weights, constant, path, rows[order], k[order], rest[order], mine, share)
+    def _node(
+        self, chosen: tuple[int, Floats, Floats], rows: Integers, r: Floats, block: Block | None, way: _Way
+    ) -> _Node:
+        """A node of rows that come this way to a column: its number, values and scale."""
+        number, k, scale = chosen
+        order = np.argsort(-k if scale.sum() < 0 else k, kind="stable")
+        rest = r - k[:, None] * scale
+        mine = None if block is None else block.some(order)
+        way = way._replace(weights=np.vstack([way.weights, scale]))
+        return _Node(number, way, self.bias, rows[order], k[order], rest[order], mine)
 
 
 def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:

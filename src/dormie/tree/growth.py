@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.rows import check_rows, mapped, require_finite, some
+from dormie.rows import check_rows, mapped, require_finite_vectors, some
 from dormie.tree.structure import Tree
 
 
@@ -53,8 +53,7 @@ class Targets:
     def of(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> Targets:
         """rows: as users have them."""
         rows = check_rows(rows, machine)
-        if machine.of_vectors:
-            require_finite(rows)
+        require_finite_vectors(rows, machine)
         if not rows.shape[0]:
             raise ValueError("there are no rows to grow a tree on: pass some like those to come, labels are not needed")
         from dormie.stages.dense import Dense  # here: the stages import trees
