@@ -56,6 +56,7 @@ class FastStopping::Block {
 
     int count() const { return space_.block.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
+    double norm(int r) const { return space_.block.row(r).norm; }
     ptrdiff_t panels_done() const { return done_; }
 
     void advance() { add_panel<float, true>(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
@@ -115,7 +116,7 @@ void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_
             for (int r = 0; r < block.count(); r++) {
                 const double *low, *high;
                 block.interval(r, low, high);
-                answers[block.number(r)] = judge.settle_between(low, high);
+                answers[block.number(r)] = judge.settle_between(low, high, machine_.margin, block.norm(r));
                 terms[block.number(r)] = so_far;
                 if (answers[block.number(r)] == unsettled) open.push_back(r);
                 if (values) std::transform(low, low + c, high, values + block.number(r) * c, middle_of);

@@ -67,6 +67,7 @@ class Geometry::Block {
     ptrdiff_t budget() const { return budget_; }
     int count() const { return rows_.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
+    double norm(int r) const { return rows_.row(r).norm; }
     ptrdiff_t done() const { return done_; }
 
     // Coordinates of every row along the next tile of landmarks; they are not yet in the sums.
@@ -267,7 +268,7 @@ void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *a
                 }
                 const double *middle, *radius;
                 block.interval(r, middle, radius);
-                const int answer = judge.settle(middle, radius);
+                const int answer = judge.settle(middle, radius, machine_.margin, block.norm(r));
                 if (values) std::copy_n(middle, machine_.outputs, values + block.number(r) * machine_.outputs);
                 if (answer == unsettled) {
                     open.push_back(r);

@@ -67,7 +67,10 @@ template <class T> struct Ops {
     // out[r * stride + lane] (+)= sum_j rows[j * group_rows + r] * tile[j * tile_width + lane], j < length <= chunk
     void (*group_products)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
 
-    // The same sum over the non-zeros alone, for rows.count rows and up to list_tiles tiles
+    // The same for squared distances: sum_j (rows[j * group_rows + r] - tile[j * tile_width + lane])^2
+    void (*group_distances)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
+
+    // The sum of products over the non-zeros alone, for rows.count rows and up to list_tiles tiles
     void (*list_products)(const Nonzeros<T> &rows, const TileChunk<T> &chunk, T *out, ptrdiff_t stride, bool add);
 
     // values: dot products in, kernel values out; errors: what each term's error is proportional to (may be values)

@@ -17,6 +17,7 @@
 #include <numeric>
 #include <vector>
 
+#include "margin.hpp"
 #include "ops.hpp"
 #include "rules.hpp"
 
@@ -39,6 +40,7 @@ struct Machine {
     const double *bias;     // outputs
     const double *center;   // features, or null: rows are mapped by (x - center) / scale
     const double *scale;
+    Margin margin;
 };
 
 // Zeroed memory on a cache line boundary.
@@ -60,6 +62,12 @@ template <class T> class Aligned {
     };
     std::unique_ptr<T[], Free> data_;
 };
+
+// The machine whose points are packed as they are, for distances: a linear kernel neither scales nor offsets them.
+inline Machine unscaled(Machine m) {
+    m.kernel = {KernelKind::linear, 1, 0, 1, false};
+    return m;
+}
 
 inline constexpr double log2e = 1.4426950408889634074;
 

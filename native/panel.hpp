@@ -15,8 +15,8 @@ inline ptrdiff_t sums_width(const Machine &m) { return 2 * m.outputs + 1; }
 
 // What one thread needs to evaluate a block.
 template <class T> struct Workspace {
-    Workspace(const Machine &m, int rows)
-        : block(m, rows),
+    Workspace(const Machine &m, int rows, bool grouped = false)
+        : block(m, rows, grouped),
           values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
           errors(panel_width<T>),
           sums(size_t(rows * sums_width(m))) {}
@@ -67,6 +67,20 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         evaluate_row<T>(m, row, errors ? rounding.slack() : T(0), lane_offset, lanes, values, errors);
         weigh_row<T, radii>(m, rounding, packed.panel_weights[panel], lanes, values, errors, sums + r * sums_width(m));
+    }
+}
+
+// The same for rbf by squared distances; `packed` has the points as they are (see unscaled).
+template <class T, bool radii>
+void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
+    const int lanes = packed.tiles_of(panel) * tile_width<T>;
+    const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
+    space.block.distances(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
+    for (int r = 0; r < space.block.count(); r++) {
+        T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
+        ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values, nullptr, lanes);
+        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel], lanes, values,
+                            nullptr, sums + r * sums_width(m));
     }
 }
 

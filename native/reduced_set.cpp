@@ -63,6 +63,7 @@ class ReducedSet::Block {
 
     int count() const { return rows_.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
+    double norm(int r) const { return rows_.row(r).norm; }
 
     // Kernel values of all rows with the vectors of a level that were in none before.
     void advance(const Level &level) {
@@ -172,7 +173,7 @@ void ReducedSet::decide(const Rows &rows, Team &team, int64_t *answers, int64_t 
                 const ptrdiff_t i = block.number(r);
                 const double *middle, *radius;
                 block.interval(level, r, middle, radius);
-                answers[i] = judge.settle(middle, radius);
+                answers[i] = judge.settle(middle, radius, machine_.margin, block.norm(r));
                 evaluations[i] = level.size;
                 if (values) std::copy_n(middle, c, values + i * c);
                 if (answers[i] == unsettled) open.push_back(r);

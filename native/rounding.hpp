@@ -3,6 +3,9 @@
 // A dot product summed in chunks is off by at most gamma_n |x||s|, gamma_n = n u / (1 - n u), n the longest chain of
 // roundings, those of both inputs included; and v, which a kernel function is applied to, by a few units of its largest
 // possible size more. A kernel function then multiplies or adds what its derivative allows.
+//
+// For rbf that bound grows with the norms, because |x|^2 - 2 x.s + |s|^2 cancels far from the origin. Squared distances
+// summed from differences do not cancel, and have a bound of their own (of_distances).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -33,8 +36,25 @@ template <class T> class Rounding {
         if (m.kernel.kind == KernelKind::rbf)
             set_near_errors(of_products + 2 * of_size, std::abs(row.offset), tiny * (x + s) + d * least_normal);
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
-        usable_ = !row.far && !row.lost && chain * unit < 0.25 && x < 1e18 && s < 1e18 && size < 1e30 && m.kernel.degree <= 1000 &&
-                  sizes.offset < 1e37 && (scale == 0 || (scale > 1e-37 && scale < 1e37));
+        const double root = std::sqrt(most);
+        usable_ = !row.far && !row.lost && chain * unit < 0.25 && x < root && s < root && size < most / 1e7 &&
+                  m.kernel.degree <= 1000 && sizes.offset < most && (scale == 0 || (scale > 1 / most && scale < most));
+    }
+
+    // Of an rbf row whose squared distances are sums of squared differences: |x - s|^2 has a relative error of some units,
+    // so that z = -v is off by share z, and z 2^-z is nowhere more than 0.531. Rounding the mapped row moves it by up to
+    // 2 units of its norm; K changes nowhere faster than sqrt(2 gamma / e) a unit of length.
+    static Rounding of_distances(const Machine &m, const RowTraits &row) {
+        const double d = double(m.features), share = gamma(std::min(d, chunk + d / chunk) + 10);
+        Rounding rounding(m);
+        rounding.near_ = 2 * exp2_error_units * unit * 1.000001;
+        rounding.spread_ = 1.001 * (ln2 * share * 0.531 + d * m.kernel.gamma * least_normal);
+        if (m.center) rounding.spread_ += 0.86 * std::sqrt(m.kernel.gamma) * 2 * unit * (row.norm + Margin::lost_length);
+        rounding.per_term_ = infinity;
+        rounding.most_lost_ = 1;
+        rounding.top_ = 1;
+        rounding.usable_ = !row.far && d * unit < 0.01;
+        return rounding;
     }
 
     // Bound on the error of v.
@@ -42,7 +62,7 @@ template <class T> class Rounding {
 
     // Bound on the error of any one kernel value.
     double value_error() const {
-        double error = std::min(per_term_, near_ + spread_);
+        double error = std::min({per_term_, near_ + spread_, most_lost_});
         if (m_.kernel.kind == KernelKind::polynomial) error *= std::pow(largest_, m_.kernel.degree - 1);
         return usable_ ? 1.001 * error + least_normal : infinity;
     }
@@ -50,10 +70,12 @@ template <class T> class Rounding {
     // Bound on the error of a weighted sum of kernel values, given the sum of largest weight times error size. With it
     // goes what values and sizes lose below the normal range, for `weight` in all over `count` points.
     double sum_error(double error_sum, double weight, double count) const {
-        if (!usable_ || !((1 + weight) * (1 + top_) < 1e37)) return infinity;
+        if (!usable_ || !((1 + weight) * (1 + top_) < most)) return infinity;
         error_sum += weight * lost_size;
         const double underflow = 2 * least_normal * (weight + count * (1 + top_));
-        const double of_terms = std::min(error_sum * per_term_, error_sum * near_ + weight * spread_);
+        const double of_terms = std::min({per_term_ < infinity ? error_sum * per_term_ : infinity,
+                                          near_ < infinity ? error_sum * near_ + weight * spread_ : infinity,
+                                          most_lost_ < infinity ? weight * most_lost_ : infinity});
         const double of_sums = (gamma(ops<T>().weigh_roundings) + panel_error) * largest_;
         return 1.001 * (of_terms + error_sum * of_sums + underflow);
     }
@@ -61,6 +83,8 @@ template <class T> class Rounding {
     static double bias_error(double bias) { return panel_error * std::abs(bias); }
 
   private:
+    explicit Rounding(const Machine &m) : m_(m) {}
+
     // At least n u / (1 - n u), without a division: this runs for every row and panel.
     static double gamma(double n) { return n * unit * (1 + 2 * n * unit); }
 
@@ -70,8 +94,8 @@ template <class T> class Rounding {
         switch (m_.kernel.kind) {
             case KernelKind::rbf: {
                 const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
-                // Past 1 / lost_size it is all the same: no more than 1 is lost of any value, even if it came out as 0.
-                per_term_ = exponent < 1 ? exponent * (1 + exponent) : std::fmin(std::expm1(exponent), 1 / lost_size);
+                per_term_ = exponent < 1 ? exponent * (1 + exponent) : infinity;
+                most_lost_ = 1;
                 break;
             }
             case KernelKind::sigmoid:
@@ -102,14 +126,16 @@ template <class T> class Rounding {
     static constexpr double ln2 = 0.6931471805599455;  // rounded up
     static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
+    static constexpr double most = sizeof(T) == 4 ? 1e37 : 1e300;  // nothing may come near to overflowing
     static constexpr double lost_size = 64 * least_normal;  // what an error size may lose below the normal range
     static constexpr double panel_error = 0x1p-40;          // adding panels in double: thousands of them
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     const Machine &m_;
-    double slack_, per_term_ = 0, largest_ = 1;
+    double slack_ = 0, per_term_ = 0, largest_ = 1;
     double near_ = infinity, spread_ = 0;
-    double top_;   // bound on any kernel value
-    bool usable_;  // nothing overflows, and the 1.001 covers the rounding of error sizes
+    double most_lost_ = infinity;  // of any one value, even if it came out as 0: an rbf value is at most 1
+    double top_ = 1;        // bound on any kernel value
+    bool usable_ = false;  // nothing overflows, and the 1.001 covers the rounding of error sizes
 };
 
 }  // namespace dormie

@@ -23,8 +23,10 @@ struct RowTraits {
 
 template <class T> class RowBlock {
   public:
-    RowBlock(const Machine &machine, int capacity)
+    // grouped: whether rows are always laid out in groups, which distances need.
+    RowBlock(const Machine &machine, int capacity, bool grouped = false)
         : machine_(machine),
+          always_grouped_(grouped),
           chunks_((machine.features + chunk - 1) / chunk),
           wide_(machine.features),
           plain_(size_t(capacity) * machine.features),
@@ -59,7 +61,12 @@ template <class T> class RowBlock {
         if (by_nonzeros_)
             products_by_nonzeros(packed, first, tiles, out);
         else
-            for (int t = 0; t < tiles; t++) products_by_groups(packed.tile(first + t), out + t * tile_width<T>);
+            by_groups(ops<T>().group_products, packed, first, tiles, out);
+    }
+
+    // Squared distances of every row from every point, likewise; rows must be in groups.
+    void distances(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
+        by_groups(ops<T>().group_distances, packed, first, tiles, out);
     }
 
     static int group_rows() { return ops<T>().group_rows; }
@@ -74,7 +81,7 @@ template <class T> class RowBlock {
     void lay_out() {
         size_t nonzeros = 0;
         for (int r = 0; r < count_; r++) nonzeros += size_t(rows_[r].nonzeros);
-        by_nonzeros_ = nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(machine_.features);
+        by_nonzeros_ = !always_grouped_ && nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(machine_.features);
         if (by_nonzeros_)
             list_nonzeros(nonzeros);
         else
@@ -134,14 +141,15 @@ template <class T> class RowBlock {
     }
 
     // Chunk by chunk, so that the tile's chunk stays in the first-level cache while the groups go by.
-    void products_by_groups(const T *tile, T *out) const {
+    template <class Sum> void by_groups(Sum sum, const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
         const ptrdiff_t d = machine_.features;
         const int R = group_rows();
-        for (ptrdiff_t j = 0; j < d; j += chunk)
-            for (int g = 0; g < groups(); g++)
-                ops<T>().group_products(grouped_.get() + (g * d + j) * R, tile + j * tile_width<T>,
-                                        d - j < chunk ? d - j : chunk, out + ptrdiff_t(g) * R * panel_stride<T>,
-                                        panel_stride<T>, j > 0);
+        for (int t = 0; t < tiles; t++)
+            for (ptrdiff_t j = 0; j < d; j += chunk)
+                for (int g = 0; g < groups(); g++)
+                    sum(grouped_.get() + (g * d + j) * R, packed.tile(first + t) + j * tile_width<T>,
+                        d - j < chunk ? d - j : chunk, out + t * tile_width<T> + ptrdiff_t(g) * R * panel_stride<T>,
+                        panel_stride<T>, j > 0);
     }
 
     void products_by_nonzeros(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
@@ -169,6 +177,7 @@ template <class T> class RowBlock {
     }
 
     const Machine &machine_;
+    const bool always_grouped_;
     const ptrdiff_t chunks_;
     int count_ = 0;
     bool by_nonzeros_ = false;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "margin.hpp"
+
 namespace dormie {
 
 enum class RuleKind : int { sign, vote, argmax, value };
@@ -37,6 +39,20 @@ class Judge {
     // The same for the box g - radius ... g + radius.
     int settle(const double *g, const double *radius) {
         for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+        return settle_between(low_.data(), high_.data());
+    }
+
+    // The same for boxes widened by a row's margins, norm being that of the mapped row.
+    int settle(const double *g, const double *radius, const Margin &margin, double norm) {
+        for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+        margin.widen(norm, outputs_, low_.data(), high_.data());
+        return settle_between(low_.data(), high_.data());
+    }
+
+    int settle_between(const double *low, const double *high, const Margin &margin, double norm) {
+        low_.assign(low, low + outputs_);
+        high_.assign(high, high + outputs_);
+        margin.widen(norm, outputs_, low_.data(), high_.data());
         return settle_between(low_.data(), high_.data());
     }
 

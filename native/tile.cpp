@@ -15,8 +15,9 @@ using dormie::TileChunk;
 
 constexpr int column_vectors = 2;  // vectors of a tile that are in registers at once in group_products
 
-template <class T>
-void group_products(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
+// distances: of squared differences in place of products.
+template <class T, bool distances>
+inline void sum_groups(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
     constexpr int R = group_rows_, V = column_vectors, W = tile_width<T>, N = lanes<T>;
     for (int column = 0; column < W; column += V * N) {
         Vec<T> sum[R][V] = {};
@@ -26,7 +27,10 @@ void group_products(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrd
             for (int v = 0; v < V; v++) s[v] = load(t + j * W + v * N);
             for (int r = 0; r < R; r++) {
                 const Vec<T> x = all(rows[j * R + r]);
-                for (int v = 0; v < V; v++) sum[r][v] += x * s[v];
+                for (int v = 0; v < V; v++) {
+                    const Vec<T> difference = x - s[v];
+                    sum[r][v] += distances ? difference * difference : x * s[v];
+                }
             }
         }
         for (int r = 0; r < R; r++)
@@ -35,6 +39,16 @@ void group_products(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrd
                 store(to, add ? load(to) + sum[r][v] : sum[r][v]);
             }
     }
+}
+
+template <class T>
+void group_products(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
+    sum_groups<T, false>(rows, tile, length, out, stride, add);
+}
+
+template <class T>
+void group_distances(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
+    sum_groups<T, true>(rows, tile, length, out, stride, add);
 }
 
 // Rows r of n fetch their share of the next chunk.
@@ -234,9 +248,9 @@ template <class T>
 constexpr int weigh_roundings_ = dormie::panel_width<T> / lanes<T> / 2 + 1 + __builtin_ctz(lanes<T>) + 2;
 
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
-    return {name,          group_rows_,        list_tiles_,      weigh_roundings_<T>, widen<T>, map_row<T>, round_row<T>,
-            list_nonzeros<T>, group_products<T>, list_products<T>, kernel_values<T>,    weigh<T>, dots<T>,    solve<T>,
-            project<T>,    exp2_array<T>,      peak<T>};
+    return {name,           group_rows_,        list_tiles_,         weigh_roundings_<T>, widen<T>,         map_row<T>,
+            round_row<T>,   list_nonzeros<T>,   group_products<T>,   group_distances<T>,  list_products<T>, kernel_values<T>,
+            weigh<T>,       dots<T>,            solve<T>,            project<T>,          exp2_array<T>,    peak<T>};
 }
 
 }  // namespace

@@ -12,8 +12,10 @@ from dormie import native, reference
 from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
 from dormie.rules import Value
+from dormie.source_sum import SourceSum
+from dormie.stages import Dense
 
-from . import naive
+from . import naive, naive_source
 
 
 def core(machine: Machine) -> Any:
@@ -58,7 +60,7 @@ def sizes(machine: Machine, rows: Any) -> Floats:
 
 def outputs_agree(machine: Machine, rows: Any, within: float = 1e-13) -> None:
     """Native, NumPy and the definition give the same float64 outputs, up to rounding."""
-    found, allowed = core(machine).outputs(rows, 1), within * sizes(machine, rows)
+    found, allowed = core(machine).outputs(rows, 1)[0], within * sizes(machine, rows)
     assert (np.abs(found - naive.outputs(machine, rows)) <= allowed).all()
     assert (np.abs(reference.outputs(machine, rows) - naive.outputs(machine, rows)) <= allowed).all()
 
@@ -66,7 +68,7 @@ def outputs_agree(machine: Machine, rows: Any, within: float = 1e-13) -> None:
 def outputs_do_not_depend_on_company(machine: Machine, rows: Floats) -> None:
     """The bits of a row's outputs and radii are its own: not its batch's, its order's, its form's or the threads'."""
     native_core = core(machine)
-    for method in (lambda *a: (native_core.outputs(*a),), native_core.interval):
+    for method in (lambda *a: (native_core.outputs(*a)[0],), native_core.interval):
         alone = [np.concatenate(parts) for parts in zip(*(method(row[None], 1) for row in rows), strict=True)]
         many = np.resize(rows, (300, rows.shape[1]))
         forms = {
@@ -85,17 +87,25 @@ def outputs_do_not_depend_on_company(machine: Machine, rows: Floats) -> None:
 
 
 def answers_agree(machine: Machine, rows: Any) -> None:
-    """Settled early or not, the answer is the one that the float64 outputs give; a value, within its tolerance."""
-    native_core = core(machine)
-    answers, evaluations = native_core.decide(rows, True, 1)
-    refined = np.broadcast_to((np.asarray(evaluations) > machine.n_points) | (machine.n_points == 0), len(answers))
-    with np.errstate(invalid="ignore", over="ignore"):
-        expected = machine.rule.answer(native_core.outputs(rows, 1))
-    if isinstance(machine.rule, Value):
-        middle, radius = native_core.interval(rows, 1)
-        assert (radius[~refined] <= machine.rule.tolerance).all()
-        expected = np.where(refined[:, None], expected, middle)
-    np.testing.assert_array_equal(answers, expected)
+    """Settled early or not, the answer is that of the machine's own sum, term by term; a value is within its tolerance."""
+    found = Dense(machine).decide(np.asarray(rows))
+    own = naive_source.outputs(machine, rows)
+    np.testing.assert_array_equal(SourceSum(machine).outputs(np.asarray(rows)), own)
+    np.testing.assert_array_equal(reference.source_outputs(machine, rows), own)
+    if not isinstance(machine.rule, Value):
+        with np.errstate(invalid="ignore", over="ignore"):
+            np.testing.assert_array_equal(found.answers, machine.rule.answer(own))
+        return
+    real, reach = Dense(machine).interval(np.asarray(rows))
+    told = np.isfinite(reach)
+    assert (np.abs(found.answers - real)[told] <= machine.rule.tolerance + reach[told]).all()
+
+
+def source_sums_hold(machine: Machine, rows: Any) -> None:
+    """The machine's own sum lies within r(x), its stated rounding, of the real value."""
+    rows = np.asarray(rows, dtype=np.float64)
+    held = naive.contained(*SourceSum(machine).interval(rows), naive.exact_outputs(machine, rows))
+    assert held.all(), np.argwhere(~held)
 
 
 def intervals_hold(machine: Machine, rows: Any) -> None:

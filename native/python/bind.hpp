@@ -88,10 +88,17 @@ inline constexpr double work_per_thread = 2e6;
 class Kept {
   public:
     Kept(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, Vector center,
-         Vector scale)
-        : points_(points), weights_(weights), bias_(bias), center_(center), scale_(scale) {
-        if (weights.shape(0) != points.shape(0) || bias.shape(0) != weights.shape(1))
-            throw nb::value_error("points, weights and bias do not fit together");
+         Vector scale, const nb::dict &margin)
+        : points_(points),
+          weights_(weights),
+          bias_(bias),
+          center_(center),
+          scale_(scale),
+          constant_(nb::cast<Vector>(margin["constant"])),
+          slope_(nb::cast<Vector>(margin["slope"])) {
+        const size_t c = weights.shape(1);
+        if (weights.shape(0) != points.shape(0) || bias.shape(0) != c || constant_.shape(0) != c || slope_.shape(0) != c)
+            throw nb::value_error("points, weights, bias and margins do not fit together");
         if (center.is_valid() != scale.is_valid()) throw nb::value_error("the input map needs both center and scale");
         machine = {
             {KernelKind(nb::cast<int>(kernel["kind"])), nb::cast<double>(kernel["gamma"]),
@@ -106,7 +113,9 @@ class Kept {
             weights.data(),
             bias.data(),
             map_data(center_),
-            map_data(scale_)};
+            map_data(scale_),
+            {constant_.data(), slope_.data(), nb::cast<double>(margin["gain"]), nb::cast<double>(margin["start"]),
+             nb::cast<int>(margin["degree"])}};
     }
 
     Machine machine;
@@ -120,7 +129,7 @@ class Kept {
     }
 
     const Matrix points_, weights_;
-    const Vector bias_, center_, scale_;  // the arrays themselves: Python's may have been converted
+    const Vector bias_, center_, scale_, constant_, slope_;  // the arrays themselves: Python's may have been converted
 };
 
 // Runs work(team) without the GIL, with as many threads as the multiply-adds are worth.
@@ -179,6 +188,7 @@ void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)
 
 // One for each stage, in a file of its own.
 void bind_dense(nb::module_ &m);
+void bind_source_sum(nb::module_ &m);
 void bind_fast_stopping(nb::module_ &m);
 void bind_geometry(nb::module_ &m);
 void bind_reduced_set(nb::module_ &m);

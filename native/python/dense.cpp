@@ -16,11 +16,13 @@ class BoundDense {
         dense_.prepare();
     }
 
+    // The outputs, and the numbers of the rows that nothing is known of.
     auto outputs(const Rows &rows, int threads) const {
         double *out;
         auto array = new_array(out, rows.n, kept_->machine.outputs);
-        run(rows, threads, [&](Team &team) { dense_.outputs(rows, team, out); });
-        return array;
+        std::vector<ptrdiff_t> lost;
+        run(rows, threads, [&](Team &team) { lost = dense_.outputs(rows, team, out); });
+        return nb::make_tuple(array, numbers(lost));
     }
 
     template <class T> auto interval(const Rows &rows, int threads) const {
@@ -31,12 +33,13 @@ class BoundDense {
         return nb::make_tuple(middles, radii);
     }
 
+    // Answers, kernel evaluations, and the numbers of the rows that are still open.
     auto decide(const Rows &rows, bool certified, int threads) const {
         Answers answers(kept_->machine, rows.n);
-        std::vector<ptrdiff_t> refined;
+        Dense::Decided decided;
         run(rows, threads,
-            [&](Team &team) { refined = dense_.decide(rows, certified, team, answers.numbers, answers.values); });
-        return nb::make_tuple(answers.array(), evaluations(rows.n, refined));
+            [&](Team &team) { decided = dense_.decide(rows, certified, team, answers.numbers, answers.values); });
+        return nb::make_tuple(answers.array(), evaluations(decided.passes), numbers(decided.open));
     }
 
   private:
@@ -44,15 +47,23 @@ class BoundDense {
         run_on(kept_->machine, rows, threads, dense_.work(rows.n), work);
     }
 
-    // Kernel evaluations of each row: twice the points where double was needed too; one number if none did.
-    nb::object evaluations(ptrdiff_t n, const std::vector<ptrdiff_t> &refined) const {
-        const ptrdiff_t points = kept_->machine.points_count;
-        if (refined.empty()) return nb::cast(points);
+    // Kernel evaluations of each row; one number if all have the same.
+    nb::object evaluations(const std::vector<uint8_t> &passes) const {
+        const int64_t points = kept_->machine.points_count;
+        if (passes.empty()) return nb::cast(points);
         int64_t *count;
-        auto counts = new_array(count, n);
-        std::fill_n(count, n, int64_t(points));
-        for (const ptrdiff_t i : refined) count[i] = 2 * points;
+        auto counts = new_array(count, passes.size());
+        std::transform(passes.begin(), passes.end(), count, [&](uint8_t n) { return n * points; });
         return nb::cast(counts);
+    }
+
+    // None where there are none, the usual case: an array takes its time.
+    static nb::object numbers(const std::vector<ptrdiff_t> &rows) {
+        if (rows.empty()) return nb::none();
+        int64_t *number;
+        auto array = new_array(number, rows.size());
+        std::copy(rows.begin(), rows.end(), number);
+        return nb::cast(array);
     }
 
     const std::shared_ptr<Kept> kept_;

@@ -45,9 +45,10 @@ NB_MODULE(_native, m) {
     using namespace dormie;
     m.doc() = "Native core of dormie; see reference.py for what each routine computes.";
     nb::class_<Kept>(m, "Machine")
-        .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, Vector, Vector>(), "kernel"_a,
-             "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none());
+        .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, Vector, Vector, const nb::dict &>(),
+             "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a);
     bind_dense(m);
+    bind_source_sum(m);
     bind_fast_stopping(m);
     bind_geometry(m);
     bind_reduced_set(m);

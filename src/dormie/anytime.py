@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dormie import flow
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
-from dormie.rows import require_finite_vectors
+from dormie.rows import mapped, require_finite_vectors
 from dormie.stages import Dense, FastStopping, Geometry, Stage
 
 _PANEL = 256  # terms between two intervals of partial sums
@@ -63,21 +63,31 @@ def interval(
     """Low and high of every output of every row for at most `budget` kernel evaluations a row."""
     machine = dense.machine
     if budget is None or budget >= machine.n_points:
-        return _ends(*dense.interval(rows))
+        return _widened(machine, rows, *_ends(*dense.interval(rows)))
     if isinstance(partial, Geometry) and budget >= 1:
-        return _ends(*partial.interval(rows, budget))
+        return _widened(machine, rows, *_ends(*partial.interval(rows, budget)))
     if isinstance(partial, FastStopping) and budget >= _PANEL:
-        return partial.interval(rows, budget // _PANEL * _PANEL)
+        return _widened(machine, rows, *partial.interval(rows, budget // _PANEL * _PANEL))
     require_finite_vectors(rows, machine)
     unknown = np.full((rows.shape[0], machine.n_outputs), np.inf)
     return -unknown, unknown
+
+
+def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The same intervals for what the machine was rewritten from: wider by what rewriting may have moved the outputs."""
+    if machine.origin is None:
+        return low, high
+    with np.errstate(over="ignore"):
+        moved = machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
+    return low - moved, high + moved
 
 
 def steps(partial: Geometry | FastStopping | None, dense: Dense, row: Any) -> Iterator[Step]:
     """Ever narrower intervals for one row, ending with the full sum."""
     machine = dense.machine
     low, high = np.full(machine.n_outputs, -np.inf), np.full(machine.n_outputs, np.inf)
-    for evaluations, new_low, new_high in _raw_steps(partial, dense, row):
+    for evaluations, *ends in _raw_steps(partial, dense, row):
+        (new_low,), (new_high,) = _widened(machine, row, *(end[None] for end in ends))
         low, high = np.maximum(low, new_low), np.minimum(high, new_high)
         yield Step(evaluations, low, high)
 

@@ -72,7 +72,7 @@ def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarant
         raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
     if not 0 < tolerance < np.inf:
         raise ValueError(f"tolerance must be positive and finite, got {tolerance}; leave it out for exact values")
-    return replace(machine, rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
+    return machine.changed(rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
 
 
 def risk_request(

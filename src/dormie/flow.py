@@ -11,6 +11,9 @@ import numpy.typing as npt
 from dormie.stages.base import Stage
 
 
+_NO_ROWS = np.empty(0, dtype=np.intp)
+
+
 class Flow(NamedTuple):
     """What came out: answers, the position of the stage that settled each row, kernel evaluations in all."""
 
@@ -18,17 +21,18 @@ class Flow(NamedTuple):
     settled_by: npt.NDArray[np.intp] | int  # a number where it is the same for all rows
     evaluations: npt.NDArray[np.int64] | int
     open: npt.NDArray[np.intp]  # rows that no stage has settled: none, where the last one settles all
+    by_source: npt.NDArray[np.intp]  # rows within rounding of the border, which the source's own sum decided
 
 
 def run(stages: Sequence[Stage], rows: Any) -> Flow:
     """Checked rows through the stages."""
     first = stages[0].decide(rows)
     if first.settled is None or first.settled.all():
-        return Flow(first.answers, 0, first.evaluations, np.empty(0, dtype=np.intp))
+        return Flow(first.answers, 0, first.evaluations, _NO_ROWS, _NO_ROWS if first.by_source is None else first.by_source)
     answers = first.answers
     settled_by = np.zeros(len(answers), dtype=np.intp)
     evaluations = np.array(np.broadcast_to(first.evaluations, len(answers)))
-    waiting = np.flatnonzero(~first.settled)
+    waiting, by_source = np.flatnonzero(~first.settled), _NO_ROWS
     for position, stage in enumerate(stages[1:], start=1):
         if not len(waiting):
             break
@@ -36,8 +40,9 @@ def run(stages: Sequence[Stage], rows: Any) -> Flow:
         answers[waiting] = found.answers
         evaluations[waiting] += found.evaluations
         settled_by[waiting] = position
+        by_source = by_source if found.by_source is None else waiting[found.by_source]
         waiting = waiting[:0] if found.settled is None else waiting[~found.settled]
-    return Flow(answers, settled_by, evaluations, waiting)
+    return Flow(answers, settled_by, evaluations, waiting, by_source)
 
 
 def answers(stages: Sequence[Stage], rows: Any) -> npt.NDArray[Any]:

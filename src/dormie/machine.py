@@ -5,13 +5,14 @@ Readers make a `Machine`, simplifications turn one into a smaller one, stages an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.kernels import Custom, Kernel
+from dormie.margin import Margin
 from dormie.rules import Rule
 
 Floats = npt.NDArray[np.float64]
@@ -27,12 +28,20 @@ def _frozen(values: Any, name: str) -> Floats:
     return array
 
 
+MAP_STEPS = ("subtract", "divide", "multiply", "add")  # in the order of MapStep (native/source_sum.hpp)
+
+
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """The input map x -> (x - center) / scale, one center and one scale a feature."""
+    """The input map x -> (x - center) / scale, one center and one scale a feature.
+
+    `steps` says how the model itself computes the map, where that is otherwise: names out of `MAP_STEPS` and a number a
+    feature for each, one step after the other. The result is the same but for rounding.
+    """
 
     center: Floats
     scale: Floats
+    steps: tuple[tuple[str, Floats], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("center", "scale"):
@@ -41,6 +50,11 @@ class Affine:
             raise ValueError(f"Affine: center {self.center.shape} and scale {self.scale.shape} must be equal vectors")
         if not self.scale.all():
             raise ValueError(f"Affine: scale of feature {int(np.argmin(np.abs(self.scale)))} is 0")
+        steps = tuple((name, _frozen(values, f"the input map's {name}")) for name, values in self.steps)
+        object.__setattr__(self, "steps", steps)
+        for name, values in steps:
+            if name not in MAP_STEPS or values.shape != self.center.shape:
+                raise ValueError(f"Affine: no step {name!r} with {values.shape} numbers; steps are {MAP_STEPS}")
 
     def __call__(self, rows: Any) -> Floats:
         return np.asarray((rows - self.center) / self.scale, dtype=np.float64)
@@ -53,6 +67,19 @@ class Affine:
         """This map followed by another, as one."""
         return Affine(self.center + self.scale * other.center, self.scale * other.scale)
 
+    @property
+    def all_steps(self) -> tuple[tuple[str, Floats], ...]:
+        """What the model does to a row, one step after the other."""
+        return self.steps or (("subtract", self.center), ("divide", self.scale))
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The machine as it was read, before it was rewritten, and how far the rewriting may have moved its outputs."""
+
+    machine: Machine
+    deviation: Margin
+
 
 @dataclass(frozen=True, eq=False)
 class Machine:
@@ -64,6 +91,9 @@ class Machine:
     rule     how outputs become an answer
     input_map       applied to every row first; points are already in mapped coordinates
     feature_names   the columns a data frame must have, in order
+    blas_products   whether the model takes inner products by BLAS, as scikit-learn's LIBSVM does of dense rows, and not one
+                    product after the other: the same numbers but for rounding, which ties depend on
+    origin          what this machine was rewritten from, where rewriting changed the rounding of its sum (`with_origin`)
     """
 
     kernel: Kernel
@@ -73,6 +103,9 @@ class Machine:
     rule: Rule
     input_map: Affine | None = None
     feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+    blas_products: bool = field(default=False, repr=False)
+    # Not an argument, so that `dataclasses.replace` with other points never keeps an origin that is not theirs.
+    origin: Origin | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         weights = _frozen(self.weights, "weights")
@@ -118,9 +151,22 @@ class Machine:
         columns: int = self.points.shape[1]
         return columns
 
-    def __reduce__(self) -> tuple[type[Machine], tuple[Any, ...]]:
+    def with_origin(self, origin: Origin | None) -> Machine:
+        """The same machine, known to come from another."""
+        machine = replace(self)
+        object.__setattr__(machine, "origin", origin)
+        return machine
+
+    def changed(self, **changes: Any) -> Machine:
+        """The same sum with another rule, input map or feature names, and so of its origin."""
+        machine, origin = replace(self, **changes), self.origin
+        if origin is None:
+            return machine
+        return machine.with_origin(Origin(replace(origin.machine, **changes), origin.deviation))
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         # Through the constructor, so that an unpickled machine is checked and read-only again.
-        return Machine, tuple(getattr(self, f.name) for f in fields(self))
+        return _restored, (self.origin, *(getattr(self, f.name) for f in fields(self) if f.init))
 
     def __repr__(self) -> str:
         outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
@@ -128,3 +174,9 @@ class Machine:
         mapped = ", scaled input" if self.input_map is not None else ""
         rule = type(self.rule).__name__
         return f"Machine({self.kernel}, {self.n_points:,} points{features}, {outputs}, {rule}{mapped})"
+
+
+def _restored(origin: Origin | None, *arguments: Any) -> Machine:
+    """A machine from its pickle."""
+    machine = Machine(*arguments)
+    return machine if origin is None else machine.with_origin(origin)

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine import Machine
+from dormie.machine import MAP_STEPS, Machine
+from dormie.rounding import margin
 from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
 try:
@@ -59,6 +60,17 @@ def dense(machine: Machine) -> Any:
     """The native dense evaluation of a machine, or None."""
     kept = _machine(machine)
     return None if kept is None else _native.Dense(kept)
+
+
+def source_sum(machine: Machine, ddot: Any) -> Any:
+    """The native sum of a machine, operation by operation, or None; ddot: a capsule of BLAS's, or None."""
+    kept = _machine(machine)
+    if kept is None:
+        return None
+    steps = () if machine.input_map is None else machine.input_map.all_steps
+    names = np.array([MAP_STEPS.index(name) for name, _ in steps], dtype=np.int64)
+    values = np.array([values for _, values in steps], dtype=np.float64).reshape(-1, machine.n_features)
+    return _native.SourceSum(kept, names, values, ddot)
 
 
 def fast_stopping(machine: Machine) -> Any:
@@ -117,6 +129,7 @@ def _machine(machine: Machine) -> Any:
         machine.bias,
         center,
         scale,
+        vars(margin(machine)),
     )
 
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trace:
-    """What each row cost: the stage that settled it, and the kernel evaluations it took in all."""
+    """What each row cost: the stage that settled it, and the kernel evaluations it took in all.
+
+    The stage is "source" where a row lies so near to the border that the model's own float64 sum, repeated, decided it.
+    """
 
     stage: npt.NDArray[np.str_]
     evaluations: npt.NDArray[np.int64]
@@ -93,9 +96,11 @@ class Predictor:
     def trace(self, X: Any) -> Trace:
         """Where each row was settled, and what that cost."""
         found = flow.run(self.plan.stages, check_rows(X, self.plan.machine))
-        names = np.array([stage.name for stage in self.plan.stages])
+        names = np.array([*(stage.name for stage in self.plan.stages), "source"])
         count = len(found.answers)
-        return Trace(np.broadcast_to(names[found.settled_by], count), np.broadcast_to(found.evaluations, count))
+        by = np.array(np.broadcast_to(found.settled_by, count))
+        by[found.by_source] = len(self.plan.stages)
+        return Trace(names[by], np.broadcast_to(found.evaluations, count))
 
     def audited(
         self,

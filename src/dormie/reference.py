@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dormie.kernels import RBF, Custom, Normalized
+from dormie.kernels import RBF, Custom, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
-from dormie.rounding import UNIT, kernel_value_error
+from dormie.rounding import UNIT, kernel_value_error, margin
 from dormie.rules import Value
 from dormie.sketch import foreseen, scores, tug_of_war
 from dormie.thresholds import crossed
@@ -48,8 +48,96 @@ def outputs(machine: Machine, rows: Any) -> Floats:
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     result = np.empty((n, machine.n_outputs))
     for block, part in _blocks(machine, rows):
-        result[block] = machine.kernel.matrix(part, machine.points) @ machine.weights + machine.bias
+        values = machine.kernel.matrix(part, machine.points)
+        # Of a Python kernel nobody knows the rounding: the sum is the model's own at once.
+        in_order = isinstance(machine.kernel, Custom)
+        result[block] = _sum_in_order(machine, values) if in_order else values @ machine.weights + machine.bias
     return result
+
+
+def _sum_in_order(machine: Machine, values: Floats) -> Floats:
+    """The terms of kernel values (rows x points) added one after the other, and then the bias."""
+    sums = np.zeros((len(values), machine.n_outputs))
+    for column, weights in zip(np.ascontiguousarray(values.T), machine.weights, strict=True):
+        used = np.flatnonzero(weights)
+        sums[:, used] += np.multiply.outer(column, weights[used])
+    return sums + machine.bias
+
+
+def source_outputs(machine: Machine, rows: Any) -> Floats:
+    """The machine's own sum, operation by operation: see `dormie.source_sum`."""
+    if isinstance(machine.kernel, Custom):
+        return outputs(machine, rows)
+    sparse = hasattr(rows, "toarray")
+    x = np.array(rows.toarray() if sparse else rows, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for name, values in () if machine.input_map is None else machine.input_map.all_steps:
+            x = _map_step(name, values, x, sparse)
+        values = np.array([_source_values(machine, row) for row in x]).reshape(len(x), machine.n_points)
+        return _sum_in_order(machine, values)
+
+
+def _map_step(name: str, values: Floats, x: Floats, sparse: bool) -> Floats:
+    match name:
+        case "subtract":
+            return x - values
+        case "add":
+            return x + values
+        case "multiply":
+            return x * values
+    return x * (1 / values) if sparse else x / values
+
+
+def _source_values(machine: Machine, x: Floats) -> list[float]:
+    """Kernel values of a mapped row with every point, one at a time."""
+    kernel, points, constants = machine.kernel, machine.points, np.zeros(machine.n_points)
+    if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
+        (x, own), *units = [_unit_vector(kernel.kernel, vector) for vector in (x, *points)]
+        points, constants = [unit for unit, _ in units], np.array([constant for _, constant in units]) * own
+        return [_power(_dot(machine, x, s) + c, _degree(kernel)) for s, c in zip(points, constants, strict=True)]
+    kernel = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    match kernel:
+        case RBF(gamma):
+            return [math.exp(-gamma * _dot(machine, x - s, x - s)) for s in points]
+        case Polynomial(gamma, coef0, degree):
+            return [_power(gamma * _dot(machine, x, s) + coef0, degree) for s in points]
+        case Sigmoid(gamma, coef0):
+            return [math.tanh(gamma * _dot(machine, x, s) + coef0) for s in points]
+    return [_dot(machine, x, s) for s in points]
+
+
+def _dot(machine: Machine, a: Floats, b: Floats) -> float:
+    """By BLAS, or one product after the other."""
+    if machine.blas_products:
+        from scipy.linalg.blas import ddot  # here: it takes long to import
+
+        return float(ddot(a, b))
+    return float(np.add.accumulate(a * b)[-1] + 0.0)
+
+
+def _power(base: float, degree: int) -> float:
+    result = 1.0
+    while degree > 0:
+        result, base, degree = result * base if degree % 2 else result, base * base, degree // 2
+    return result
+
+
+def _degree(kernel: Normalized) -> int:
+    return kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
+
+
+def _unit_vector(kernel: Linear | Polynomial, x: Floats) -> tuple[Floats, float]:
+    """(sqrt(gamma) x, sqrt(coef0)) as a unit vector: x's part, and the other's; powers of two keep squares in range."""
+    gamma, coef0 = (kernel.gamma, kernel.coef0) if isinstance(kernel, Polynomial) else (1.0, 0.0)
+    largest = float(np.abs(x).max())
+    (_, own), (root, own_root) = math.frexp(largest), math.frexp(math.sqrt(gamma))
+    part, of_part = math.frexp(math.sqrt(coef0))
+    exponents = [e for e, used in ((own + own_root, largest > 0), (of_part, part > 0)) if used]
+    common = max(exponents, default=0)
+    scaled = np.ldexp(np.ldexp(x, -own) * root, own + own_root - common)
+    constant = math.ldexp(part, of_part - common)
+    length = math.sqrt(float(np.add.accumulate(np.append(scaled, constant) ** 2)[-1]))
+    return (scaled / length, constant / length) if length > 0 else (np.zeros_like(x), 0.0)
 
 
 def absolute_sums(machine: Machine, rows: Any) -> Floats:
@@ -61,11 +149,33 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
 
 
 def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
-    """G of every row and output in float64, and a radius that reaches the real value."""
+    """G of every row and output in float64, and a radius that reaches the real value; endless where nothing is known."""
     middle, radius = np.empty((2, len(rows) if isinstance(rows, list) else rows.shape[0], machine.n_outputs))
     for block, part in _blocks(machine, rows):
         middle[block], radius[block] = _head(machine, part, machine.n_points)
     return middle, radius
+
+
+def dense_decide(machine: Machine, rows: Any) -> tuple[Any, int, Any]:
+    """Answers, kernel evaluations a row, and the numbers of the rows that rounding leaves open, or None."""
+    middle, radius = interval(machine, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        settled = settled_between(machine, rows, middle - radius, middle + radius)
+        answers = machine.rule.answer(middle)
+    return answers, machine.n_points, None if settled.all() else np.flatnonzero(~settled)
+
+
+def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> Any:
+    """Whether intervals settle the answers of rows, clear of the border by the machine's margin."""
+    settled = [_settled(machine, part, low[block], high[block]) for block, part in _blocks(machine, rows)]
+    return np.concatenate([np.empty(0, dtype=bool), *settled])
+
+
+def _settled(machine: Machine, part: Floats, low: Floats, high: Floats) -> Any:
+    """The same of mapped rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = margin(machine)(np.linalg.norm(part, axis=1))
+        return machine.rule.settled(low - margins, high + margins)
 
 
 def _head(machine: Machine, part: Any, budget: int) -> tuple[Floats, Floats]:
@@ -116,7 +226,7 @@ def geometry_decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) ->
     counts = [*range(16, budget, 16), budget]
     for block, part in _blocks(machine, rows):
         for done, (middle, radius) in zip(counts, _geometry_steps(machine, arrays, part, counts), strict=True):
-            now = rule.settled(middle - radius, middle + radius) & ~settled[block]
+            now = _settled(machine, part, middle - radius, middle + radius) & ~settled[block]
             copied = ~settled[block] if isinstance(rule, Value) else now
             answers[block][copied] = rule.answer(middle)[copied]
             steps[block][now] = done
@@ -170,9 +280,10 @@ def reduced_set_decide(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Any
     for block, part in _blocks(levels[-1][0], rows):
         for reduced, rho in levels:
             waiting = np.arange(n)[block][~settled[block]]
-            middle, radius = _reduced_interval(reduced, rho, part[~settled[block]])
+            left = part[~settled[block]]
+            middle, radius = _reduced_interval(reduced, rho, left)
             with np.errstate(over="ignore"):
-                now = rule.settled(middle - radius, middle + radius)
+                now = _settled(machine, left, middle - radius, middle + radius)
             copied = slice(None) if isinstance(rule, Value) else now
             answers[waiting[copied]] = rule.answer(middle)[copied]
             evaluations[waiting], settled[waiting] = reduced.n_points, now

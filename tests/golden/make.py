@@ -6,6 +6,7 @@ By hand, once a protocol: `python -m tests.golden.make`. Golden files of release
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from dormie import reference
 from dormie.kernels import RBF
-from dormie.machine import Affine, Machine
+from dormie.machine import Affine, Machine, Origin
+from dormie.margin import Margin
 from dormie.plan import Exact, Plan, Source
 from dormie.plan_file import save
 from dormie.plan_file.document import PROTOCOL
@@ -28,14 +30,27 @@ def golden_plan() -> Plan:
     machine = Machine(
         kernel=RBF(gamma=0.7),
         points=np.array([[-1.1, 0.3], [0.2, -0.4], [0.9, 0.1], [1.7, 1 / 3], [-0.0, 1e-300]]),
+        blas_products=True,
         weights=np.array([[1.0, 0.25, 0.0], [-1.0, 0.0, 0.5], [0.0, -0.75, 1.0], [0.1, -0.2, -1.5], [0.0, 0.7, 1e-9]]),
         bias=np.array([0.05, -0.125, 1e-17]),
         rule=OneVsOneVote(np.array(["setosa", "versicolor", "virgínica"]), break_ties=False, shape="ovr"),
         input_map=Affine(np.array([5.8, 3.1]), np.array([0.8, -0.4])),
         feature_names=("sepal length (cm)", "größe"),
     )
+    machine = machine.with_origin(_origin(machine))
     source = Source("SVC(gamma=0.7) in a Pipeline", 6, {"scikit-learn": "1.5.0"})
     return Plan(machine, (Dense(machine),), Exact(), source, ("merge_duplicates",))
+
+
+def _origin(machine: Machine) -> Origin:
+    """The first point twice, with its weights shared out, and the input map as a MinMaxScaler computes it."""
+    assert machine.input_map is not None
+    points, weights = np.vstack([machine.points, machine.points[:1]]), np.vstack([machine.weights, machine.weights[:1]])
+    weights[[0, 5]] /= 2
+    factor = 1 / machine.input_map.scale
+    steps = (("multiply", factor), ("add", -machine.input_map.center * factor))
+    original = replace(machine, points=points, weights=weights, input_map=replace(machine.input_map, steps=steps))
+    return Origin(original, Margin(np.array([1e-15, 0.0, 2e-15]), np.array([0.0, 1e-16, 3e-16]), 1.5, 0.25, 1))
 
 
 def expectations(plan: Plan) -> dict[str, Any]:
@@ -54,6 +69,8 @@ def expectations(plan: Plan) -> dict[str, Any]:
         "center": machine.input_map.center.tolist(),
         "scale": machine.input_map.scale.tolist(),
         "feature_names": machine.feature_names,
+        "blas_products": machine.blas_products,
+        "origin": None if machine.origin is None else _described(machine.origin),
         "stages": [stage.name for stage in plan.stages],
         "guarantee": repr(plan.guarantee),
         "source": [plan.source.description, plan.source.points, plan.source.versions],
@@ -61,6 +78,18 @@ def expectations(plan: Plan) -> dict[str, Any]:
         "rows": ROWS.tolist(),
         "outputs": outputs.tolist(),
         "labels": rule.labels(rule.answer(outputs)).tolist(),
+    }
+
+
+def _described(origin: Origin) -> dict[str, Any]:
+    source, deviation = origin.machine, origin.deviation
+    assert source.input_map is not None
+    return {
+        "points": source.points.tolist(),
+        "weights": source.weights.tolist(),
+        "steps": [[name, values.tolist()] for name, values in source.input_map.steps],
+        "deviation": [deviation.constant.tolist(), deviation.slope.tolist()],
+        "base": [deviation.gain, deviation.start, deviation.degree],
     }
 
 

@@ -43,6 +43,23 @@ def test_every_field_is_as_it_was(name: str) -> None:
     assert plan.rewrites == tuple(expected["rewrites"])
 
 
+def test_what_decides_at_the_border_is_as_it_was(name: str) -> None:
+    """Protocol 1 knew nothing of it: the machine is its own source."""
+    plan, expected = load(GOLDEN / f"{name}.dormie"), json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
+    assert plan.machine.blas_products == expected.get("blas_products", False)
+    if expected.get("origin") is None:
+        assert plan.machine.origin is None
+        return
+    assert plan.machine.origin is not None
+    source, deviation, wanted = plan.machine.origin.machine, plan.machine.origin.deviation, expected["origin"]
+    assert (source.points.tolist(), source.weights.tolist()) == (wanted["points"], wanted["weights"])
+    assert source.blas_products == plan.machine.blas_products
+    assert source.input_map is not None
+    assert [[step, values.tolist()] for step, values in source.input_map.steps] == wanted["steps"]
+    assert [deviation.constant.tolist(), deviation.slope.tolist()] == wanted["deviation"]
+    assert [deviation.gain, deviation.start, deviation.degree] == wanted["base"]
+
+
 def test_outputs_and_labels_are_as_they_were(name: str) -> None:
     machine = load(GOLDEN / f"{name}.dormie").machine
     expected = json.loads((GOLDEN / f"{name}.json").read_text("ascii"))

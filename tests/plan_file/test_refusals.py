@@ -105,7 +105,7 @@ def test_a_document_left_alone_is_accepted(tmp_path: Path) -> None:
 
 POINTS, CLASSES = "machine/points.npy", "machine/classes.npy"
 CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
-    "newer protocol": (_set("protocol", to=2), "protocol 2 by dormie .* upgrade to dormie"),
+    "newer protocol": (_set("protocol", to=3), "protocol 3 by dormie .* upgrade to dormie"),
     "older protocol": (_set("protocol", to=0), "protocol 0 by dormie .* use dormie"),
     "protocol as text": (_set("protocol", to="1"), "does not say which protocol"),
     "protocol as truth": (_set("protocol", to=True), "does not say which protocol"),

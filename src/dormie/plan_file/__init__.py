@@ -2,7 +2,7 @@
 
 Loading is three steps that never mix, one module each:
 
-    bytes --parse--> Document (JSON and raw arrays) --audit--> checked --construct--> Plan
+    bytes --parse--> Document (JSON and raw arrays) --upgrade, audit--> checked --construct--> Plan
 
 Saving goes the other way (`describe`, then the same audit, then `archive`), so whatever was saved can be loaded.
 The format is described in docs/plan-file.md, with the procedure for changing it.
@@ -19,6 +19,7 @@ from dormie.plan_file.audit import audit
 from dormie.plan_file.construct import construct
 from dormie.plan_file.describe import describe
 from dormie.plan_file.parse import parse, unparse
+from dormie.plan_file.upgrade import upgrade
 
 __all__ = ["load", "save"]
 
@@ -33,7 +34,7 @@ def save(plan: Plan, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Plan:
     """The plan in a file; `PlanFileError` for anything that `save` did not write just so."""
     try:
-        document = parse(archive.read(path))
+        document = upgrade(parse(archive.read(path)))
         audit(document)
         return construct(document)
     except PlanFileError as error:

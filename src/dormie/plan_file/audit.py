@@ -15,6 +15,7 @@ _SCHEMA: dict[str, Kinds] = {
     "protocol": int,
     "dormie": str,
     "machine": dict,
+    "origin": (dict, type(None)),
     "stages": list,
     "guarantee": dict,
     "source": dict,
@@ -31,6 +32,18 @@ _MACHINE: dict[str, Kinds] = {
     "bias": str,
     "input_map": (dict, type(None)),
     "feature_names": (list, type(None)),
+    "blas_products": bool,
+}
+_ORIGIN: dict[str, Kinds] = {
+    "points": str,
+    "weights": str,
+    "bias": str,
+    "input_map": (dict, type(None)),
+    "constant": str,
+    "slope": str,
+    "gain": float,
+    "start": float,
+    "degree": int,
 }
 
 
@@ -40,7 +53,7 @@ def audit(document: Document) -> None:
     _audit_protocol(schema)
     require_fields(schema, "schema.json", _SCHEMA, optional=_NOTE)
     audit_arrays(schema["arrays"], document.arrays)
-    used = _audit_machine(schema) + _audit_stages(schema)
+    used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema)
     if sorted(used) != sorted(schema["arrays"]):
         raise PlanFileError("the schema must refer to each of its arrays just once")
     _audit_guarantee(schema["guarantee"], schema)
@@ -71,15 +84,43 @@ def _audit_machine(schema: dict[str, Any]) -> list[str]:
     _audit_kernel(machine["kernel"], schema)
     count, d = _shape(machine["points"], "machine.points", schema, 2)
     _, c = _shape(machine["weights"], "machine.weights", schema, 2)
-    shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
-    if machine["input_map"] is not None:
-        require_fields(machine["input_map"], "machine.input_map", {"center": str, "scale": str})
-        shapes += [(reference, (d,)) for reference in machine["input_map"].values()]
-    for reference, shape in shapes:
-        _require_floats(reference, shape, schema)
+    used = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
+    used += _audit_input_map(machine["input_map"], "machine.input_map", d)
+    _require_shapes(used, schema)
     if machine["feature_names"] is not None:
         _require_names(machine["feature_names"], "machine.feature_names")
-    return [reference for reference, _ in shapes] + _audit_rule(machine["rule"], schema)
+    return [reference for reference, _ in used] + _audit_rule(machine["rule"], schema)
+
+
+def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> list[tuple[str, tuple[int, ...]]]:
+    """The arrays it refers to, with the shapes they must have."""
+    if input_map is None:
+        return []
+    require_fields(input_map, where, {"center": str, "scale": str, "steps": list})
+    for number, step in enumerate(input_map["steps"]):
+        require_fields(step, f"{where}.steps[{number}]", {"name": str, "values": str})
+    references = [input_map["center"], input_map["scale"], *(step["values"] for step in input_map["steps"])]
+    return [(reference, (d,)) for reference in references]
+
+
+def _audit_origin(schema: dict[str, Any]) -> list[str]:
+    """The arrays it refers to, whose shapes fit the machine."""
+    if (origin := schema["origin"]) is None:
+        return []
+    require_fields(origin, "origin", _ORIGIN)
+    _, d = _shape(schema["machine"]["points"], "machine.points", schema, 2)
+    _, c = _shape(schema["machine"]["weights"], "machine.weights", schema, 2)
+    count, _ = _shape(origin["points"], "origin.points", schema, 2)
+    used = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
+    used += [(origin[name], (c,)) for name in ("bias", "constant", "slope")]
+    used += _audit_input_map(origin["input_map"], "origin.input_map", d)
+    _require_shapes(used, schema)
+    return [reference for reference, _ in used]
+
+
+def _require_shapes(used: list[tuple[str, tuple[int, ...]]], schema: dict[str, Any]) -> None:
+    for reference, shape in used:
+        _require_floats(reference, shape, schema)
 
 
 def _entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
 
 from dormie.errors import PlanFileError
 from dormie.kernels import Kernel
-from dormie.machine import Affine, Machine
+from dormie.machine import Affine, Machine, Origin
+from dormie.margin import Margin
 from dormie.plan import Count, Evidence, Guarantee, Plan, Source, Trial
 from dormie.plan_file import npy
 from dormie.plan_file.document import Document
@@ -44,9 +46,9 @@ def _build(described: dict[str, Any], forms: dict[str, Form], **built: Any) -> A
 
 
 def _machine(document: Document) -> Machine:
-    described = document.schema["machine"]
+    described, origin = document.schema["machine"], document.schema["origin"]
     names = described["feature_names"]
-    return Machine(
+    machine = Machine(
         kernel=_kernel(described["kernel"]),
         points=_array(described["points"], document),
         weights=_array(described["weights"], document),
@@ -54,7 +56,21 @@ def _machine(document: Document) -> Machine:
         rule=_rule(described["rule"], document),
         input_map=_input_map(described["input_map"], document),
         feature_names=None if names is None else tuple(names),
+        blas_products=described["blas_products"],
     )
+    return machine if origin is None else machine.with_origin(_origin(origin, machine, document))
+
+
+def _origin(described: dict[str, Any], machine: Machine, document: Document) -> Origin:
+    constant, slope = _array(described["constant"], document), _array(described["slope"], document)
+    source = replace(
+        machine,
+        points=_array(described["points"], document),
+        weights=_array(described["weights"], document),
+        bias=_array(described["bias"], document),
+        input_map=_input_map(described["input_map"], document),
+    )
+    return Origin(source, Margin(constant, slope, described["gain"], described["start"], described["degree"]))
 
 
 def _kernel(described: dict[str, Any]) -> Kernel:
@@ -72,10 +88,11 @@ def _rule(described: dict[str, Any], document: Document) -> Rule:
     return rule
 
 
-def _input_map(described: dict[str, str] | None, document: Document) -> Affine | None:
+def _input_map(described: dict[str, Any] | None, document: Document) -> Affine | None:
     if described is None:
         return None
-    return Affine(_array(described["center"], document), _array(described["scale"], document))
+    steps = tuple((step["name"], _array(step["values"], document)) for step in described["steps"])
+    return Affine(_array(described["center"], document), _array(described["scale"], document), steps)
 
 
 def _stage(described: dict[str, Any], machine: Machine, document: Document) -> Stage:

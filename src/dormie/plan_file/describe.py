@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.kernels import Custom, Kernel, Normalized
-from dormie.machine import Machine
+from dormie.machine import Affine, Machine
 from dormie.plan import Evidence, Guarantee, Plan, Risk, Source
 from dormie.plan_file import npy
 from dormie.plan_file.document import PROTOCOL, Document, Raw
@@ -17,6 +17,8 @@ from dormie.plan_file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RU
 from dormie.rules import ClassRule, Rule
 from dormie.stages.base import Stage
 from dormie.version import __version__
+
+LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which plan files do not hold
 
 
 def describe(plan: Plan) -> Document:
@@ -26,6 +28,7 @@ def describe(plan: Plan) -> Document:
         "protocol": PROTOCOL,
         "dormie": __version__,
         "machine": _machine(plan.machine, members),
+        "origin": _origin(plan.machine, members),
         "stages": [_stage(stage, number, members) for number, stage in enumerate(plan.stages)],
         "guarantee": _guarantee(plan.guarantee),
         "source": _source(plan.source),
@@ -60,17 +63,44 @@ def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
         "rule": _rule(machine.rule, members),
         "input_map": None,
         "feature_names": None,
+        "blas_products": bool(machine.blas_products),
     }
     for name in ("points", "weights", "bias"):
         described[name] = members.add(f"machine/{name}", getattr(machine, name))
-    if (affine := machine.input_map) is not None:
-        described["input_map"] = {
-            "center": members.add("machine/center", affine.center),
-            "scale": members.add("machine/scale", affine.scale),
-        }
+    if machine.input_map is not None:
+        described["input_map"] = _input_map(machine.input_map, members, "machine")
     if machine.feature_names is not None:
         described["feature_names"] = [str(name) for name in machine.feature_names]
     return described
+
+
+def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
+    steps = [
+        {"name": name, "values": members.add(f"{folder}/steps/{number}", values)}
+        for number, (name, values) in enumerate(affine.steps)
+    ]
+    return {
+        "center": members.add(f"{folder}/center", affine.center),
+        "scale": members.add(f"{folder}/scale", affine.scale),
+        "steps": steps,
+    }
+
+
+def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
+    """Without the parts that are the machine's own: its kernel, its rule and its feature names."""
+    if (origin := machine.origin) is None:
+        return None
+    source, deviation = origin.machine, origin.deviation
+    described = {name: members.add(f"origin/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
+    return {
+        **described,
+        "input_map": None if source.input_map is None else _input_map(source.input_map, members, "origin"),
+        "constant": members.add("origin/constant", np.minimum(deviation.constant, LARGEST)),
+        "slope": members.add("origin/slope", np.minimum(deviation.slope, LARGEST)),
+        "gain": min(float(deviation.gain), LARGEST),
+        "start": min(float(deviation.start), LARGEST),
+        "degree": int(deviation.degree),
+    }
 
 
 def _form(value: object, forms: dict[str, Form], **described: Any) -> dict[str, Any]:

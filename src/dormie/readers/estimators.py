@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from dormie.machine import Machine
@@ -19,4 +18,4 @@ def virtual_svc(model: Any, machines: list[Machine]) -> Machine:
     """VirtualSVC, given the machine of each of its estimators: of one a class, the first of equal maxima answers."""
     if len(machines) == 1:
         return machines[0]
-    return replace(one_vs_rest(model, machines), rule=Argmax(model.classes_))
+    return one_vs_rest(model, machines).changed(rule=Argmax(model.classes_))

@@ -32,7 +32,7 @@ def read_sklearn(model: Any) -> Machine:
     except ValueError as error:
         raise unreadable(model, f"{error}. Fit it with other parameters, or {BY_HAND}") from error
     names = getattr(model, "feature_names_in_", None)
-    return machine if names is None else replace(machine, feature_names=tuple(names))
+    return machine if names is None else machine.changed(feature_names=tuple(names))
 
 
 def _reader(model: Any) -> Callable[[Any], Machine]:
@@ -78,7 +78,12 @@ def _read_pipeline(model: Any) -> Machine:
         maps.append(machine.input_map)
     # Names that scalers made up for the final step are not the names of the columns that come in.
     names = getattr(scalers[0], "feature_names_in_", None)
-    return replace(machine, input_map=reduce(Affine.then, maps), feature_names=None if names is None else tuple(names))
+    return machine.changed(input_map=_one_map(maps), feature_names=None if names is None else tuple(names))
+
+
+def _one_map(maps: list[Affine]) -> Affine:
+    """Maps that follow each other as one, which remembers the steps where it rounds otherwise than they do."""
+    return maps[0] if len(maps) == 1 else replace(reduce(Affine.then, maps), steps=sum((m.all_steps for m in maps), ()))
 
 
 def _passes_through(step: Any) -> bool:

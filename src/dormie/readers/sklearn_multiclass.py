@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Affine, Floats, Machine
+from dormie.kernels import Custom
+from dormie.machine import Affine, Floats, Machine, Origin
 from dormie.readers.sklearn_common import unreadable
+from dormie.rounding import UNIT, of_terms
 from dormie.rules import Argmax, Rule, Sign
 
 
@@ -23,9 +26,13 @@ def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
                 f"its estimators have different kernels or scalings ({first.kernel} and {other.kernel}). "
                 "Compile each of model.estimators_, or fit it with fixed kernel parameters",
             )
-    points, weights = _merge(model, machines)
-    bias = np.concatenate([machine.bias for machine in machines])
-    return Machine(first.kernel, points, weights, bias, _rule(model.classes_), first.input_map)
+    own = _side_by_side(model, machines)
+    points, weights = _merge(own)
+    merged = replace(own, points=points, weights=weights)
+    if merged.n_points == own.n_points or isinstance(own.kernel, Custom):
+        return merged
+    # A point that several estimators share is one point here, in the order of the first: not the sum that they round.
+    return merged.with_origin(Origin(own, of_terms(own, np.abs(own.weights) * (own.n_points * UNIT))))
 
 
 def require_one_class_a_row(model: Any) -> None:
@@ -52,18 +59,29 @@ def _same_map(one: Affine | None, other: Affine | None) -> bool:
     return np.array_equal(one.center, other.center) and np.array_equal(one.scale, other.scale)
 
 
-def _merge(model: Any, machines: list[Machine]) -> tuple[npt.NDArray[Any], Floats]:
-    """Every distinct point once, with a weight for each machine: machines of the same rows share most points."""
-    if not all(isinstance(machine.points, np.ndarray) and machine.points.ndim == 2 for machine in machines):
+def _side_by_side(model: Any, machines: list[Machine]) -> Machine:
+    """All points of one machine after those of the other, each with a weight for the output of its own."""
+    if not all(machine.of_vectors for machine in machines):
         raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
+    first, counts = machines[0], [machine.n_points for machine in machines]
+    weights = np.zeros((sum(counts), len(machines)))
+    column = np.repeat(np.arange(len(machines)), counts)
+    weights[np.arange(len(weights)), column] = np.concatenate([machine.weights[:, 0] for machine in machines])
     points = np.concatenate([machine.points for machine in machines])
+    bias = np.concatenate([machine.bias for machine in machines])
+    return Machine(
+        first.kernel, points, weights, bias, _rule(model.classes_), first.input_map, blas_products=first.blas_products
+    )
+
+
+def _merge(machine: Machine) -> tuple[npt.NDArray[Any], Floats]:
+    """Every distinct point once, with the weights of all: machines of the same rows share most points."""
     position: dict[bytes, int] = {}
-    row = np.array([position.setdefault(point.tobytes(), len(position)) for point in points], dtype=np.intp)
-    column = np.repeat(np.arange(len(machines)), [machine.n_points for machine in machines])
-    weights = np.zeros((len(position), len(machines)))
-    np.add.at(weights, (row, column), np.concatenate([machine.weights[:, 0] for machine in machines]))
+    row = np.array([position.setdefault(point.tobytes(), len(position)) for point in machine.points], dtype=np.intp)
+    weights = np.zeros((len(position), machine.n_outputs))
+    np.add.at(weights, row, machine.weights)
     _, first_seen = np.unique(row, return_index=True)
-    return points[first_seen], weights
+    return machine.points[first_seen], weights
 
 
 @cache

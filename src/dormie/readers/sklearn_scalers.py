@@ -26,7 +26,8 @@ def scaler_map(scaler: Any) -> Affine:
         case ["MaxAbsScaler", *_]:
             return _affine(scaler, None, scaler.scale_)
         case ["MinMaxScaler", *_]:
-            return _affine(scaler, -scaler.min_ / scaler.scale_, 1.0 / scaler.scale_)
+            steps = (("multiply", scaler.scale_), ("add", scaler.min_))
+            return Affine(-scaler.min_ / scaler.scale_, 1.0 / scaler.scale_, steps)
         case _:
             raise unreadable(scaler, f"this step of the pipeline is none of the usual scalers. {_DO_IT_YOURSELF}")
 

@@ -61,7 +61,8 @@ def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
         kernel = named_kernel(model, float(model._gamma))
         # Without a single support vector scikit-learn loses the width of the rows.
         points = dense(model.support_vectors_).reshape(-1, model.n_features_in_)
-    return Machine(kernel, points, weights, model.intercept_, rule)
+    by_blas = not (model._sparse or callable(model.kernel))
+    return Machine(kernel, points, weights, model.intercept_, rule, blas_products=by_blas)
 
 
 def _rows_at(rows: Any, support: Any) -> Any:

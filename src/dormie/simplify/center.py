@@ -19,6 +19,8 @@ import numpy as np
 
 from dormie.kernels import RBF
 from dormie.machine import Affine, Floats, Machine
+from dormie.margin import Margin
+from dormie.rounding import UNIT
 
 _LARGEST = 1e150  # the squares of larger coordinates overflow
 _SPARSE = 0.5  # from this share of zeros on, zeros are worth more than a centred origin
@@ -39,6 +41,26 @@ def apply(machine: Machine) -> Machine:
     shift = Affine(middle, np.ones_like(middle))
     input_map = shift if machine.input_map is None else machine.input_map.then(shift)
     return replace(machine, points=machine.points - middle, input_map=input_map)
+
+
+def deviation(before: Machine, after: Machine) -> Margin:
+    """What rounding moved the points and the mapped rows by, times the steepest that K is anywhere."""
+    assert isinstance(after.kernel, RBF)
+    assert after.input_map is not None
+    middle = _short_mean(before.points)
+    moved = float(np.linalg.norm(_rounding_of_difference(before.points, middle), axis=1).max())
+    if before.input_map is not None:
+        scale, center = np.abs(after.input_map.scale), np.abs(after.input_map.center)
+        moved += 2 * UNIT * float(np.linalg.norm((center + np.abs(before.input_map.center)) / scale + np.abs(middle)))
+    weights = np.abs(after.weights).sum(axis=0)
+    return Margin(np.sqrt(after.kernel.gamma) * moved * weights, np.zeros_like(weights))
+
+
+def _rounding_of_difference(a: Floats, b: Floats) -> Floats:
+    """How far `a - b` is from the difference, exactly."""
+    difference = a - b
+    part = difference - a
+    return np.asarray((a - (difference - part)) + (-b - part))
 
 
 def _short_mean(points: Floats) -> Floats:

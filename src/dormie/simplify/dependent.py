@@ -22,8 +22,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dormie.kernels import Linear, Normalized, Polynomial
+from dormie.kernels import Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Floats, Machine
+from dormie.margin import Margin
+from dormie.rounding import UNIT, of_feature_space
 from dormie.rules import Indices
 from dormie.simplify import check
 
@@ -32,15 +34,11 @@ _MOST_WORK = 5e9  # multiply-adds of its factorisation: some seconds
 
 
 def _attempt(machine: Machine) -> Machine | None:
-    kernel = check.inner(machine.kernel)
-    if isinstance(kernel, Linear):
-        kernel = Polynomial(1.0, 0.0, 1)
-    if not isinstance(kernel, Polynomial) or not _affordable(kernel, machine):
+    kernel = _polynomial(machine.kernel)
+    if kernel is None or not _affordable(kernel, machine):
         return None
     with np.errstate(all="ignore"):  # what overflows is found below
-        features = _features(kernel, machine.points)
-        if isinstance(machine.kernel, Normalized):
-            features *= machine.kernel.scale(machine.points)
+        features = _features(machine, _variable_sizes(kernel, machine.points))
     if not np.isfinite(features).all():
         return None
     kept, weights = _independent(features, machine.weights)
@@ -53,6 +51,34 @@ def _attempt(machine: Machine) -> Machine | None:
 accepts, apply = check.tried(_attempt)
 
 
+def deviation(before: Machine, after: Machine) -> Margin:
+    """The distance in feature space between the two sums of phi(s_i), worked out in float64, and what that loses."""
+    kernel = _polynomial(before.kernel)
+    assert kernel is not None
+    sizes = _variable_sizes(kernel, before.points)
+    with np.errstate(all="ignore"):
+        (one, lost), (other, lost_too) = (_weighted_features(kernel, machine, sizes) for machine in (before, after))
+        apart = np.abs(one - other) + lost + lost_too
+        units = np.where(np.arange(len(sizes)) < before.n_features, math.sqrt(kernel.gamma), math.sqrt(abs(kernel.coef0)))
+        apart *= (units * sizes)[_factors(kernel, len(sizes))].prod(axis=1)[:, None]
+        return of_feature_space(before.kernel, np.linalg.norm(apart, axis=0) * 1.01)
+
+
+def _weighted_features(kernel: Polynomial, machine: Machine, sizes: Floats) -> tuple[Floats, Floats]:
+    """sum_i beta_i phi(s_i), a column each output, in units of the sizes, and a bound on its rounding."""
+    features = _features(machine, sizes)
+    roundings = machine.n_points + machine.n_features + 2 * kernel.degree + 40
+    return features @ machine.weights, roundings * UNIT * (np.abs(features) @ np.abs(machine.weights))
+
+
+def _polynomial(kernel: Kernel) -> Polynomial | None:
+    """The kernel, or the one inside, as a polynomial."""
+    inner = check.inner(kernel)
+    if isinstance(inner, Linear):
+        return Polynomial(1.0, 0.0, 1)
+    return inner if isinstance(inner, Polynomial) else None
+
+
 def _variables(kernel: Polynomial, d: int) -> int:
     return d if kernel.coef0 == 0 else d + 1
 
@@ -63,19 +89,36 @@ def _affordable(kernel: Polynomial, machine: Machine) -> bool:
     return 0 < values <= _MOST_VALUES and values * min(m, machine.n_points) <= _MOST_WORK
 
 
-def _features(kernel: Polynomial, points: Floats) -> Floats:
+def _variable_sizes(kernel: Polynomial, points: Floats) -> Floats:
+    """The largest value of every variable: the features, and a constant 1 where the kernel has a coef0.
+
+    A constant variable makes (gamma x.s + r)^p a power of one dot product.
+    """
+    largest = np.abs(points).max(axis=0)
+    return np.asarray(largest if kernel.coef0 == 0 else np.append(largest, 1.0))
+
+
+def _factors(kernel: Polynomial, variables: int) -> Indices:
+    """The variables that are multiplied in each monomial of the kernel's degree."""
+    return np.array(list(combinations_with_replacement(range(variables), kernel.degree)))
+
+
+def _features(machine: Machine, sizes: Floats) -> Floats:
     """phi of every point, a column each, in units in which the largest value of every variable is 1.
 
-    A constant variable makes (gamma x.s + r)^p a power of one dot product. Units multiply whole rows of this matrix,
-    and a negative r gives the sign of some rows another meaning in K: its columns depend on each other as before.
+    Units multiply whole rows of this matrix, and a negative r gives the sign of some rows another meaning in K: its
+    columns depend on each other as before.
     """
+    kernel, points = _polynomial(machine.kernel), machine.points
+    assert kernel is not None
     variables = points.T if kernel.coef0 == 0 else np.vstack([points.T, np.ones(len(points))])
-    size = np.abs(variables).max(axis=1, keepdims=True)
-    variables = np.divide(variables, size, out=np.zeros_like(variables), where=size > 0)
-    factors = np.array(list(combinations_with_replacement(range(len(variables)), kernel.degree)))
+    variables = np.divide(variables, sizes[:, None], out=np.zeros_like(variables), where=sizes[:, None] > 0)
+    factors = _factors(kernel, len(sizes))
     features = np.sqrt([_arrangements(row) for row in factors.tolist()])[:, None] * variables[factors[:, 0]]
     for column in factors.T[1:]:
         features *= variables[column]
+    if isinstance(machine.kernel, Normalized):
+        features *= machine.kernel.scale(points)
     return np.asarray(features)
 
 

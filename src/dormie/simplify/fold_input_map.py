@@ -15,6 +15,8 @@ import numpy as np
 
 from dormie.kernels import Linear
 from dormie.machine import Floats, Machine
+from dormie.margin import Margin
+from dormie.rounding import UNIT
 
 _MOST_CANCELLATION = 16.0
 
@@ -33,6 +35,15 @@ def apply(machine: Machine) -> Machine:
     shifts = np.array([math.fsum(terms) for terms in points * machine.input_map.center])
     bias = [math.fsum([b, *-(column * shifts)]) for b, column in zip(machine.bias, machine.weights.T, strict=True)]
     return replace(machine, points=points, bias=np.array(bias), input_map=None)
+
+
+def deviation(before: Machine, after: Machine) -> Margin:
+    """A unit in the last place of every quotient, and a few of what the bias is the sum of."""
+    assert before.input_map is not None
+    weights = np.abs(after.weights).T
+    shifts = np.abs(after.points * before.input_map.center).sum(axis=1)
+    constant = 8 * UNIT * (weights @ shifts + np.abs(after.bias) + np.abs(before.bias))
+    return Margin(constant, 4 * UNIT * (weights @ np.linalg.norm(after.points, axis=1)))
 
 
 def _normal_numbers(points: Floats, quotients: Floats) -> bool:

@@ -12,6 +12,8 @@ import numpy as np
 
 from dormie.kernels import Custom
 from dormie.machine import Machine
+from dormie.margin import Margin
+from dormie.rounding import UNIT, of_terms
 from dormie.rules import Indices
 
 
@@ -27,6 +29,12 @@ def apply(machine: Machine) -> Machine:
     weights = np.zeros((len(first), machine.n_outputs))
     np.add.at(weights, groups, machine.weights)
     return replace(machine, points=machine.points[first], weights=weights)
+
+
+def deviation(before: Machine, after: Machine) -> Margin:
+    """Of every added weight a unit in the last place."""
+    largest = np.bincount(_groups(before)).max(initial=1)
+    return of_terms(before, np.abs(before.weights) * (largest * UNIT))
 
 
 def _groups(machine: Machine) -> Indices:

@@ -24,6 +24,8 @@ import numpy as np
 
 from dormie.kernels import Normalized, Polynomial
 from dormie.machine import Floats, Machine
+from dormie.margin import Margin
+from dormie.rounding import UNIT, of_feature_space
 from dormie.simplify import check
 
 _LEAST_SHARE = 2.0**-6  # of its even share of the constant that every vector is to have
@@ -43,6 +45,28 @@ def _attempt(machine: Machine) -> Machine | None:
 
 
 accepts, apply = check.tried(_attempt)
+
+
+def deviation(before: Machine, after: Machine) -> Margin:
+    """The norm of what the two quadratic forms differ by, worked out in float64, and what that loses."""
+    kernel = check.inner(before.kernel)
+    assert isinstance(kernel, Polynomial)
+    forms, lost = zip(*(_forms(kernel, machine) for machine in (before, after)), strict=True)
+    apart = np.array([np.linalg.norm(one - other) for one, other in zip(*forms, strict=True)]) + sum(lost)
+    return of_feature_space(before.kernel, apart * kernel.gamma * 1.01)
+
+
+def _forms(kernel: Polynomial, machine: Machine) -> tuple[list[Floats], Floats]:
+    """The quadratic form of every output, and how far off rounding may have left it."""
+    weights, vectors = machine.weights, machine.points
+    if isinstance(machine.kernel, Normalized):
+        weights = weights * machine.kernel.scale(vectors)[:, None]
+    if kernel.coef0:
+        t = math.sqrt(abs(kernel.coef0) / kernel.gamma)
+        vectors = np.c_[vectors, np.full(len(vectors), math.copysign(t, kernel.coef0))]
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    lost = (len(vectors) + vectors.shape[1] + 20) * UNIT * (np.abs(weights).T @ squares)
+    return [(vectors.T * column) @ vectors for column in weights.T], lost
 
 
 def _reduced(kernel: Polynomial, machine: Machine) -> tuple[Floats, Floats]:

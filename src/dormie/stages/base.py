@@ -22,6 +22,7 @@ class Decisions(NamedTuple):
     answers: npt.NDArray[Any]
     settled: npt.NDArray[np.bool_] | None
     evaluations: npt.NDArray[np.int64] | int  # a number where it is the same for all rows
+    by_source: npt.NDArray[np.int64] | None = None  # rows so near to the border that the source's own sum decided them
 
 
 class Stage(ABC):

@@ -1,7 +1,9 @@
 """The dense stage: the full sum. It settles every row, so every plan ends in it.
 
 The native core evaluates in float32 with a radius that covers every rounding on the way; a row whose answer the
-radius leaves open is evaluated again in float64. Outputs are always float64.
+radius leaves open is evaluated again in float64, and, for RBF, once more by differences, which do not cancel. What is
+open even then lies within the rounding of the model's own float64 sum: that sum, repeated operation by operation, decides
+it (`dormie.source_sum`). Outputs are always float64.
 
 A plan with a stated risk may do without that second look (`Dense.rounded`): what float32 gets wrong is then part of the
 risk, and is seen in calibration like any other disagreement.
@@ -9,14 +11,18 @@ risk, and is seen in calibration like any other disagreement.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from dormie import native, reference
+from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
-from dormie.rows import require_finite_vectors
+from dormie.rows import require_finite_vectors, some
 from dormie.rules import Rule, Value
+from dormie.source_sum import SourceSum, known
 from dormie.stages.base import Decisions, Stage
 
 
@@ -29,7 +35,7 @@ class Dense(Stage):
         self.machine = machine
         self.certified = certified
         self._native = native.dense(machine)
-        self._screens = self._native is not None and not _wants_outputs(machine.rule)
+        self._screens = not (isinstance(machine.kernel, Custom) or _wants_outputs(machine.rule))
 
     def rounded(self) -> Dense:
         """The same stage, answering from float32 alone, where there is a float32."""
@@ -59,22 +65,43 @@ class Dense(Stage):
 
     def outputs(self, rows: Any) -> Floats:
         """G of every checked row and output, in float64."""
-        if self._native is not None:
-            return self._native.outputs(*native.arguments(rows))  # type: ignore[no-any-return]
-        require_finite_vectors(rows, self.machine)
-        return reference.outputs(self.machine, rows)
+        if self._native is None:
+            require_finite_vectors(rows, self.machine)
+            return reference.outputs(self.machine, rows)
+        outputs, lost = self._native.outputs(*native.arguments(rows))
+        if lost is not None:  # of numbers beyond the range of doubles
+            outputs[lost] = self._source.outputs(rows[lost])
+        return outputs  # type: ignore[no-any-return]
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """G in float64 and a radius that reaches the real value, of every row and output."""
         if self._native is not None:
-            return self._native.interval64(*native.arguments(rows))  # type: ignore[no-any-return]
-        return reference.interval(self.machine, rows)
+            middle, radius = self._native.interval64(*native.arguments(rows))
+        else:
+            middle, radius = reference.interval(self.machine, rows)
+        lost = ~np.isfinite(radius).all(axis=1)
+        if lost.any() and not isinstance(self.machine.kernel, Custom):
+            middle[lost], radius[lost] = self._source.interval(some(rows, np.flatnonzero(lost)))
+        return known(middle, radius)
 
     def decide(self, rows: Any) -> Decisions:
         if not self._screens:
             return Decisions(self.machine.rule.answer(self.outputs(rows)), None, self.machine.n_points)
-        answers, evaluations = self._native.decide(*native.arguments(rows, self.certified))
-        return Decisions(answers, None, evaluations)
+        if self._native is not None:
+            answers, evaluations, left = self._native.decide(*native.arguments(rows, self.certified))
+        else:
+            require_finite_vectors(rows, self.machine)
+            answers, evaluations, left = reference.dense_decide(self.machine, rows)
+        if left is None:
+            return Decisions(answers, None, evaluations)
+        answers[left] = self.machine.rule.answer(self._source.outputs(rows[left]))
+        evaluations = np.array(np.broadcast_to(evaluations, len(answers)))
+        evaluations[left] += self._source.source.n_points
+        return Decisions(answers, None, evaluations, left)
+
+    @cached_property
+    def _source(self) -> SourceSum:
+        return SourceSum(self.machine)
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {} if self.certified else {"certified": False}, {}

@@ -35,7 +35,7 @@ class FastStopping(Stage):
     def decide(self, rows: Any) -> Decisions:
         if self._native is None:
             low, high = self.interval(rows, self.machine.n_points)
-            settled = self.machine.rule.settled(low, high)
+            settled = reference.settled_between(self.machine, rows, low, high)
             return Decisions(self.machine.rule.answer((low + high) / 2), settled, self.machine.n_points)
         return Decisions(*self._native.decide(*native.arguments(rows)))
 
@@ -63,4 +63,4 @@ def largest_first(machine: Machine) -> Machine:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is large enough to come first
         sizes = np.abs(machine.weights).max(axis=1, initial=0.0) * np.sqrt(machine.kernel.diagonal(machine.points))
     order = np.argsort(-sizes, kind="stable")
-    return replace(machine, points=machine.points[order], weights=machine.weights[order])
+    return replace(machine, points=machine.points[order], weights=machine.weights[order]).with_origin(machine.origin)

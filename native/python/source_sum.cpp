@@ -1,0 +1,58 @@
+// The source's own sum, for Python.
+#include "../source_sum.hpp"
+
+#include "bind.hpp"
+
+namespace dormie {
+
+namespace {
+
+class BoundSourceSum {
+  public:
+    // ddot: a capsule of BLAS's function, or None for inner products in order.
+    BoundSourceSum(std::shared_ptr<Kept> kept, const Counts &steps, Matrix values, const nb::object &ddot)
+        : kept_(std::move(kept)), values_(values), sum_(kept_->machine, checked(steps), function(ddot)) {}
+
+    auto outputs(const Rows &rows, bool sparse, int threads) const {
+        double *out;
+        auto array = new_array(out, rows.n, kept_->machine.outputs);
+        run_on(kept_->machine, rows, threads, sum_.work(rows.n),
+               [&](Team &team) { sum_.outputs(rows, sparse, team, out); });
+        return array;
+    }
+
+  private:
+    // Before anything reads the arrays, they are known to fit.
+    SourceMap checked(const Counts &steps) const {
+        if (steps.shape(0) != values_.shape(0) || ptrdiff_t(values_.shape(1)) != kept_->machine.features)
+            throw nb::value_error("the steps of the input map do not fit the machine");
+        SourceMap map{{}, values_.data()};
+        for (size_t k = 0; k < steps.shape(0); k++) {
+            if (steps(k) < 0 || steps(k) > int64_t(MapStep::add)) throw nb::value_error("there is no such step");
+            map.steps.push_back(MapStep(steps(k)));
+        }
+        return map;
+    }
+
+    static Ddot function(const nb::object &ddot) {
+        if (ddot.is_none()) return nullptr;
+        void *pointer = PyCapsule_GetPointer(ddot.ptr(), PyCapsule_GetName(ddot.ptr()));
+        if (!pointer) throw nb::python_error();
+        return reinterpret_cast<Ddot>(pointer);
+    }
+
+    const std::shared_ptr<Kept> kept_;
+    const Matrix values_;
+    const SourceSum sum_;
+};
+
+}  // namespace
+
+void bind_source_sum(nb::module_ &m) {
+    auto sum = nb::class_<BoundSourceSum>(m, "SourceSum")
+                   .def(nb::init<std::shared_ptr<Kept>, const Counts &, Matrix, const nb::object &>(), nb::arg("machine"),
+                        nb::arg("steps"), nb::arg("values"), nb::arg("ddot").none());
+    bind_rows(sum, "outputs", &BoundSourceSum::outputs);
+}
+
+}  // namespace dormie
