@@ -162,8 +162,10 @@ std::vector<ptrdiff_t> Dense::outputs(const Rows &rows, Team &team, double *out)
 template <class T> void Dense::interval(const Rows &rows, Team &team, double *middle, double *radius) const {
     std::vector<uint8_t> poor(rows.n);
     auto keep = [&](ptrdiff_t i, const double *g, const double *r) {
-        std::copy_n(g, machine_.outputs, middle + i * machine_.outputs);
-        std::copy_n(r, machine_.outputs, radius + i * machine_.outputs);
+        for (ptrdiff_t o = 0; o < machine_.outputs; o++) {
+            double &m = middle[i * machine_.outputs + o] = g[o], &reach = radius[i * machine_.outputs + o] = r[o];
+            forget_unless_finite(m, reach);
+        }
     };
     evaluate<T, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &row, int) {
         keep(i, g, r);

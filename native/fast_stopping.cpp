@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "panel.hpp"
@@ -11,6 +12,7 @@ namespace dormie {
 
 namespace {
 constexpr int block_rows = 128;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 double middle_of(double low, double high) { return low + (high - low) / 2; }
 }  // namespace
 
@@ -72,6 +74,9 @@ class FastStopping::Block {
             const double rounding = sums[c + o] + Rounding<float>::bias_error(f_.machine_.bias[o]);
             low_[o] = middle - rounding - root * f_.lowering_[done_ * c + o];
             high_[o] = middle + rounding + root * f_.raising_[done_ * c + o];
+            // What overflowed tells nothing, and infinity minus infinity even less.
+            if (!(low_[o] > -infinity)) low_[o] = -infinity;
+            if (!(high_[o] < infinity)) high_[o] = infinity;
         }
         low = low_.data();
         high = high_.data();

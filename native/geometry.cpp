@@ -120,6 +120,7 @@ class Geometry::Block {
                                     s.weight_norms[at] * mistake + gamma * s.coordinate_norms[at] * root +
                                     2 * unit * std::abs(bias);
             radius_[o] = (s.rho[at] * far + rounding) * (1 + 1e-12);
+            forget_unless_finite(middle_[o], radius_[o]);
         }
         middle = middle_.data();
         radius = radius_.data();

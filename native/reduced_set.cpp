@@ -91,6 +91,7 @@ class ReducedSet::Block {
             sums_[o] += m.bias[o];
             sums_[c + o] += Rounding<float>::bias_error(m.bias[o]);
             if (level.rho[o] > 0) sums_[c + o] += level.rho[o] * roots_[r];
+            forget_unless_finite(sums_[o], sums_[c + o]);
         }
         middle = sums_.data();
         radius = sums_.data() + c;

@@ -17,6 +17,13 @@
 
 namespace dormie {
 
+// An interval of numbers that overflowed tells nothing: from minus infinity to infinity, and neither end NaN.
+inline void forget_unless_finite(double &middle, double &radius) {
+    if (std::isfinite(middle) && std::isfinite(radius)) return;
+    middle = 0;
+    radius = std::numeric_limits<double>::infinity();
+}
+
 template <class T> class Rounding {
   public:
     // Of a row with points no larger than `sizes`.

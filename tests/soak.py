@@ -1,10 +1,13 @@
-"""Not one certified disagreement: random machines, rows drawn near the boundary on purpose, every stage, for as long as
-one likes. `make soak` runs ten million row checks.
+"""Not one wrong answer: random machines and trained models, rows drawn near the border on purpose, every certified
+stage, for as long as one likes. `make soak` checks ten million rows.
 
-A disagreement is a settled answer other than the float64 dense answer, while the float64 outputs are further from the
-border than their own rounding reaches (`Dense.interval`), or an interval of a reduced set that does not reach them.
-Rows nearer to the border than that are counted apart. Every machine and its rows come from one seed, which is printed
-with a disagreement: `python -m tests.soak 1 SEED` shows it again.
+Machines are compared with an oracle in extended precision (`long_double`), by differences: outside r(x), the stated
+rounding of the model's own sum, every settled answer is the oracle's; inside it, the model's own sum's. Every interval
+contains the oracle, and no end is NaN. Models are trained with scikit-learn on data that puts rows on the border (whole
+numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge scales), and every label
+of the compiled model equals scikit-learn's.
+
+Every case comes from one seed, which is printed with what was wrong: `python -m tests.soak 1 SEED` shows it again.
 """
 
 from __future__ import annotations
@@ -24,31 +27,40 @@ from dormie import native
 from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.landmarks import sgma, w_greedy
 from dormie.machine import Affine, Floats, Machine
+from dormie.rounding import source_rounding
+from dormie.rows import mapped
 from dormie.rules import Rule, Value
+from dormie.source_sum import SourceSum
 from dormie.stages import Dense, FastStopping, Geometry, ReducedSet, Stage
 
+from . import long_double
+from .soak_models import check_model
 from .strategies import POINTS, WEIGHTS, Generator, rule_for, sparse_weights
 
 ROWS = 1000  # of one machine
 BORDER_ROWS = 64  # found by halving, the others lie around them
+MODELS = 0.25  # share of the seeds that train a model
 
 
 @dataclass
 class Tally:
-    """What was checked so far, over all machines."""
+    """What was checked so far."""
 
-    machines: int = 0
-    checks: int = 0
+    cases: int = 0
+    rows: int = 0  # each counts once, however many stages saw it
+    intervals: int = 0
     settled: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
-    on_the_border: int = 0  # rows nearer to it than rounding
-    border_differences: int = 0  # settled otherwise than float64 among those: neither is wrong
+    inside: int = 0  # rows within r(x) of the border
+    model_rows: int = 0  # of trained models
+    by_source: int = 0  # of those, decided by the model's own sum
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {self.settled[name] / self.seen[name]:.0%}" for name in sorted(self.seen))
         return (
-            f"{self.checks:,} row checks on {self.machines:,} machines, no disagreement; settled: {shares}; "
-            f"{self.on_the_border:,} on the border, {self.border_differences:,} of them settled otherwise"
+            f"{self.rows:,} rows of {self.cases:,} machines and models, nothing wrong; {self.intervals:,} intervals; "
+            f"settled: {shares}; {self.inside:,} within r(x); {self.model_rows:,} labels as scikit-learn's, "
+            f"{self.by_source:,} of them by its own sum"
         )
 
 
@@ -56,73 +68,125 @@ class Disagreement(Exception):
     """A certified answer that is wrong."""
 
 
-def soak(checks: int, seed: int = 0) -> Iterator[Tally]:
-    """Machine after machine until that many row checks are done; raises `Disagreement` at the first."""
+def soak(rows: int, seed: int = 0) -> Iterator[Tally]:
+    """Case after case until that many rows are done; raises `Disagreement` at the first that is wrong."""
     tally = Tally()
-    while tally.checks < checks:
+    while tally.rows < rows:
         check_seed(seed, tally)
         seed += 1
         yield tally
 
 
 def check_seed(seed: int, tally: Tally) -> None:
-    """One machine, its stages and its rows."""
+    """One machine with its stages, or one trained model, and rows."""
     rng = np.random.default_rng(seed)
-    with np.errstate(all="ignore"):
-        machine = random_machine(rng)
-        dense = Dense(machine)
-        rows = _in_some_form(rng, _rows_near_the_border(rng, dense))
-        outputs, radius = dense.interval(rows)
-        expected = machine.rule.answer(outputs)
-        clear = machine.rule.settled(outputs - radius, outputs + radius)
-        for stage in _stages(rng, machine, dense):
-            _check(stage, rows, expected, radius, clear, tally, seed)
-            if isinstance(stage, ReducedSet):
-                _check_intervals(stage, rows, outputs, radius, seed)
-    tally.machines += 1
-    tally.on_the_border += int((~clear).sum())
+    try:
+        with np.errstate(all="ignore"):
+            if rng.random() < MODELS:
+                rows, by_source = check_model(rng)
+                tally.rows, tally.model_rows = tally.rows + rows, tally.model_rows + rows
+                tally.by_source += by_source
+            else:
+                _check_machine(rng, tally)
+    except AssertionError as error:
+        raise Disagreement(f"{error}\n  again: python -m tests.soak 1 {seed}") from error
+    tally.cases += 1
 
 
-def _check(stage: Stage, rows: Any, expected: Any, radius: Floats, clear: Any, tally: Tally, seed: int) -> None:
-    found = stage.decide(rows)
-    settled = np.ones(len(clear), dtype=bool) if found.settled is None else found.settled
-    rule = stage.machine.rule
+@dataclass(frozen=True)
+class Truth:
+    """What is right of some rows of a machine."""
+
+    machine: Machine
+    rows: Any
+    real: Any  # outputs, extended precision
+    reach: Floats  # r(x)
+    own: Any  # answers of the machine's own sum
+    outside: Any  # whether r(x) leaves the answer of the real outputs in no doubt
+
+
+def _check_machine(rng: Generator, tally: Tally) -> None:
+    machine = random_machine(rng)
+    dense = Dense(machine)
+    rows = _in_some_form(rng, _rows_near_the_border(rng, dense))
+    truth = _truth(machine, rows)
+    for stage in _stages(rng, machine, dense):
+        _check_answers(stage, truth, tally)
+        for low, high in _intervals(rng, stage, rows):
+            _check_interval(stage, truth, low, high)
+            tally.intervals += len(low)
+    tally.rows += len(truth.outside)
+    tally.inside += int((~truth.outside).sum())
+
+
+def _truth(machine: Machine, rows: Any) -> Truth:
+    plain = rows.toarray() if scipy.sparse.issparse(rows) else rows
+    real = long_double.outputs(machine, plain)
+    norms = np.linalg.norm(mapped(machine, rows).astype(np.longdouble), axis=1).astype(np.float64)
+    reach = source_rounding(machine)(norms) * (1 + 2.0**-8)  # the oracle rounds too, 2000 times less
+    rule = machine.rule
+    near = real.astype(np.float64)
+    own = SourceSum(machine).outputs(rows)
+    outside = np.isfinite(near).all(axis=1) & np.isfinite(own).all(axis=1)
+    if not isinstance(rule, Value):
+        outside &= rule.settled(near - reach, near + reach)
+        assert (rule.answer(own) == rule.answer(near))[outside].all(), f"r(x) is too small: {machine!r}"
+    return Truth(machine, rows, real, reach, own if isinstance(rule, Value) else rule.answer(own), outside)
+
+
+def _check_answers(stage: Stage, truth: Truth, tally: Tally) -> None:
+    """Settled answers are the oracle's outside r(x), and the machine's own inside: so they are its own everywhere."""
+    found, rule = stage.decide(truth.rows), truth.machine.rule
+    settled = np.ones(len(truth.outside), dtype=bool) if found.settled is None else found.settled
     if isinstance(rule, Value):
-        different = (np.abs(found.answers - expected) > rule.tolerance + 1.0001 * radius).any(axis=1)
-        clear = np.isfinite(expected).all(axis=1)
+        off = np.abs(found.answers - truth.real)
+        wrong = (off > rule.tolerance + 4 * truth.reach + 2.0**-40 * np.abs(truth.real)).any(axis=1) & truth.outside
     else:
-        different = found.answers != expected
-    tally.checks += len(clear)
-    tally.seen[stage.name] += len(clear)
+        right = np.where(truth.outside, rule.answer(truth.real.astype(np.float64)), truth.own)
+        wrong = found.answers != right
+    tally.seen[stage.name] += len(settled)
     tally.settled[stage.name] += int(settled.sum())
-    tally.border_differences += int((different & settled & ~clear).sum())
-    wrong = np.flatnonzero(different & settled & clear)
-    if len(wrong):
-        raise Disagreement(_report(stage, rows, found.answers, expected, radius, int(wrong[0]), seed))
+    for row in np.flatnonzero(wrong & settled)[:1]:
+        raise AssertionError(_report(stage, truth, found.answers, int(row)))
 
 
-def _check_intervals(stage: ReducedSet, rows: Any, outputs: Floats, radius: Floats, seed: int) -> None:
-    """Every level's intervals reach the float64 outputs, which are themselves within a radius of the real ones."""
-    for level, size in enumerate(stage.sizes):
-        middle, reach = stage.interval(rows, level)
-        outside = np.abs(middle - outputs) > reach + 1.0001 * radius
-        if outside.any():
-            row, output = np.argwhere(outside)[0]
-            raise Disagreement(
-                f"seed {seed}, stage {stage}, row {row}, output {output}, {size} vectors: {middle[row, output]} within "
-                f"{reach[row, output]}, float64 says {outputs[row, output]} within {radius[row, output]}\n"
-                f"  {stage.machine!r}\n  again: python -m tests.soak 1 {seed}"
-            )
+def _intervals(rng: Generator, stage: Stage, rows: Any) -> Iterator[tuple[Floats, Floats]]:
+    """Low and high ends of all outputs, at some budget."""
+    if isinstance(stage, FastStopping):
+        yield stage.interval(rows, 256)
+        return
+    if isinstance(stage, Dense):
+        middle, radius = stage.interval(rows)
+    elif isinstance(stage, Geometry):
+        middle, radius = stage.interval(rows, int(rng.integers(1, stage.budget + 1)))
+    else:
+        assert isinstance(stage, ReducedSet)
+        middle, radius = stage.interval(rows, int(rng.integers(len(stage.sizes))))
+    yield middle - radius, middle + radius
 
 
-def _report(stage: Stage, rows: Any, answers: Any, expected: Any, radius: Floats, row: int, seed: int) -> str:
-    machine = stage.machine
+def _check_interval(stage: Stage, truth: Truth, low: Floats, high: Floats) -> None:
+    """The ends themselves round, and so does the oracle, by less than a thousandth of r(x)."""
+    assert not np.isnan(low).any(), f"{stage}: a low end is NaN, {truth.machine!r}"
+    assert not np.isnan(high).any(), f"{stage}: a high end is NaN, {truth.machine!r}"
+    slack = truth.reach * 2.0**-9 + np.abs(truth.real).astype(np.float64) * 2.0**-52
+    known = np.isfinite(truth.real.astype(np.float64))
+    outside = ((truth.real < low - slack) | (truth.real > high + slack)) & known
+    for row, output in np.argwhere(outside)[:1]:
+        raise AssertionError(
+            f"{stage}, row {row}, output {output}: [{low[row, output]}, {high[row, output]}] does not contain "
+            f"{truth.real[row, output]}\n  {truth.machine!r}"
+        )
+
+
+def _report(stage: Stage, truth: Truth, answers: Any, row: int) -> str:
+    rows, machine = truth.rows, truth.machine
     values = rows[[row]].toarray()[0] if scipy.sparse.issparse(rows) else rows[row]
+    where = "outside" if truth.outside[row] else "inside"
     return (
-        f"seed {seed}, stage {stage.name}, row {row}: settled as {answers[row]}, float64 says {expected[row]}\n"
+        f"stage {stage}, row {row}, {where} r(x): settled as {answers[row]}, the machine's own sum says {truth.own[row]}\n"
         f"  {machine!r}\n  rule {machine.rule}\n  row {values.tolist()}, {rows.dtype}\n"
-        f"  outputs {Dense(machine).outputs(rows)[row].tolist()} within {radius[row].tolist()}\n"
-        f"  again: python -m tests.soak 1 {seed}"
+        f"  outputs {truth.real[row].tolist()}, r(x) {truth.reach[row].tolist()}"
     )
 
 
@@ -154,6 +218,9 @@ def _of(styles: dict[str, Any], rng: Generator, shape: tuple[int, int]) -> Float
 def _random_kernel(rng: Generator, points: Floats) -> Kernel:
     """A gamma that suits the points, or one from far off."""
     spread = float(np.clip(np.mean(np.var(points, axis=0)) * points.shape[1], 1e-12, 1e12))
+    if len(points) > 2 and rng.random() < 0.3:  # what lies near counts, however far the rest is
+        near = np.sort(((points[:20, None] - points[None]) ** 2).sum(axis=2), axis=1)[:, min(2, len(points) - 1)]
+        spread = float(np.clip(np.median(near), 1e-12, 1e24))
     gamma = 10.0 ** rng.uniform(-1.5, 1.5) / spread if rng.random() < 0.7 else 10.0 ** rng.uniform(-6, 6)
     degree, coef0 = int(rng.integers(1, 8)), float(rng.choice([0.0, 1.0, 0.01, 100.0]))
     kernels: list[Kernel] = [RBF(gamma)] * 5 + [Polynomial(gamma, coef0, degree)] * 3
@@ -233,18 +300,18 @@ def _in_some_form(rng: Generator, rows: Floats) -> Any:
     return np.asfortranarray(rows) if form < 0.5 else rows
 
 
-def main(checks: int = 10_000_000, seed: int = 0) -> int:
+def main(rows: int = 10_000_000, seed: int = 0) -> int:
     if not native.info()["native"]:
         print("the native core is what is on trial, and it is not there: build it first")
         return 2
     start = said = time.monotonic()
     try:
-        for tally in soak(checks, seed):
+        for tally in soak(rows, seed):
             if time.monotonic() - said > 10:
                 said = time.monotonic()
                 print(f"{said - start:6.0f} s  {tally}", flush=True)
     except Disagreement as found:
-        print(f"certified disagreement: {found}", flush=True)
+        print(f"wrong: {found}", flush=True)
         return 1
     print(f"done in {time.monotonic() - start:.0f} s: {tally}")
     return 0

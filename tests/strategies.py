@@ -97,11 +97,27 @@ def _alternating(rng: Generator, shape: tuple[int, int]) -> Floats:
     return np.asarray(np.where(np.arange(shape[0]) % 2, -1.0, 1.0)[:, None] * huge + rng.normal(size=shape))
 
 
+def _two_clusters(rng: Generator, shape: tuple[int, int]) -> Floats:
+    """Ordinary points, half of them so far off that squares of their distance leave no digits for what is near."""
+    points = rng.normal(size=shape)
+    points[: shape[0] // 2, 0] += 10.0 ** rng.uniform(4, 12)
+    return np.asarray(points)
+
+
+def _timestamps(rng: Generator, shape: tuple[int, int]) -> Floats:
+    """Milliseconds of a year in the first column, ordinary numbers beside them."""
+    points = rng.normal(size=shape)
+    points[:, 0] = np.round(1.6e12 + rng.uniform(0, 3.15e10, size=shape[0]))
+    return np.asarray(points)
+
+
 POINTS: dict[str, Style] = {
     "ordinary": lambda rng, shape: rng.normal(size=shape),
     "whole": lambda rng, shape: rng.integers(-3, 4, size=shape).astype(np.float64),
     "far off": lambda rng, shape: rng.normal(size=shape) + 10.0 ** rng.uniform(1, 6),
     "near duplicates": _near_duplicates,
+    "two clusters": _two_clusters,
+    "timestamps": _timestamps,
     "mixed sizes": lambda rng, shape: _log_uniform(rng, shape, -6, 6),
     "any size": lambda rng, shape: _log_uniform(rng, shape, -300, 300),
     "tiny": lambda rng, shape: _log_uniform(rng, shape, -50, -35),

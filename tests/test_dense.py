@@ -146,7 +146,6 @@ def test_evaluations_count_every_pass() -> None:
     found = Dense(made).decide(np.array([[0.0], [5.0], [1e-5]]))
     assert np.asarray(found.evaluations).tolist() == [4, 1, 2]
     assert found.settled is None
-    assert found.by_source is not None
     assert found.by_source.tolist() == [0]
 
 

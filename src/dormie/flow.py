@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dormie.stages.base import Stage
-
-
-_NO_ROWS = np.empty(0, dtype=np.intp)
+from dormie.stages.base import NO_ROWS, Stage
 
 
 class Flow(NamedTuple):
@@ -28,11 +25,11 @@ def run(stages: Sequence[Stage], rows: Any) -> Flow:
     """Checked rows through the stages."""
     first = stages[0].decide(rows)
     if first.settled is None or first.settled.all():
-        return Flow(first.answers, 0, first.evaluations, _NO_ROWS, _NO_ROWS if first.by_source is None else first.by_source)
+        return Flow(first.answers, 0, first.evaluations, NO_ROWS, first.by_source)
     answers = first.answers
     settled_by = np.zeros(len(answers), dtype=np.intp)
     evaluations = np.array(np.broadcast_to(first.evaluations, len(answers)))
-    waiting, by_source = np.flatnonzero(~first.settled), _NO_ROWS
+    waiting, by_source = np.flatnonzero(~first.settled), NO_ROWS
     for position, stage in enumerate(stages[1:], start=1):
         if not len(waiting):
             break
@@ -40,7 +37,7 @@ def run(stages: Sequence[Stage], rows: Any) -> Flow:
         answers[waiting] = found.answers
         evaluations[waiting] += found.evaluations
         settled_by[waiting] = position
-        by_source = by_source if found.by_source is None else waiting[found.by_source]
+        by_source = np.append(by_source, waiting[found.by_source])
         waiting = waiting[:0] if found.settled is None else waiting[~found.settled]
     return Flow(answers, settled_by, evaluations, waiting, by_source)
 

@@ -16,13 +16,16 @@ from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 
 
+NO_ROWS = np.empty(0, dtype=np.int64)
+
+
 class Decisions(NamedTuple):
     """What a stage found: answers where settled (None: everywhere), and the kernel evaluations each row cost."""
 
     answers: npt.NDArray[Any]
     settled: npt.NDArray[np.bool_] | None
     evaluations: npt.NDArray[np.int64] | int  # a number where it is the same for all rows
-    by_source: npt.NDArray[np.int64] | None = None  # rows so near to the border that the source's own sum decided them
+    by_source: npt.NDArray[np.int64] = NO_ROWS  # rows so near to the border that the source's own sum decided them
 
 
 class Stage(ABC):
