@@ -132,5 +132,8 @@ def test_a_value_that_is_not_finite_is_named_by_its_place_among_all_rows(
     for budget in (0, 16, None):
         with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
             fast.interval(X, budget=budget)
-    with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
-        fast.predict(X, deadline=30.0)
+    for deadline in (-1.0, 0.0, 30.0):
+        with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
+            fast.predict(X, deadline=deadline)
+    with pytest.raises(ValueError, match="row 0, column 1 is NaN"):
+        fast.anytime(X[211])

@@ -68,6 +68,7 @@ class Dense(Stage):
         """G in float64 and a radius that reaches the real value, of every row and output."""
         if self._native is not None:
             return self._native.interval64(*native.arguments(rows))  # type: ignore[no-any-return]
+        require_finite_vectors(rows, self.machine)
         return reference.interval(self.machine, rows)
 
     def decide(self, rows: Any) -> Decisions:
