@@ -114,8 +114,9 @@ def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, 
     for budget in (64.0, "64"):
         with pytest.raises(TypeError, match="budget must be a whole number of kernel evaluations"):
             fast.interval(moons[1], budget=budget)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"deadline must be a number of seconds, .* got '20ms'"):
-        fast.predict(moons[1], deadline="20ms")  # type: ignore[call-overload]
+    for deadline in ("20ms", np.timedelta64(20, "ms"), np.timedelta64(20, "ns")):
+        with pytest.raises(TypeError, match=r"deadline must be a number of seconds, .* got .*20"):
+            fast.predict(moons[1], deadline=deadline)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="deadline is NaN"):
         fast.predict(moons[1], deadline=float("nan"))
     with pytest.raises(ValueError, match="one row"):

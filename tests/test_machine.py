@@ -16,7 +16,7 @@ PARTS: dict[str, Any] = {
     "points": np.ones((3, 2)),
     "weights": np.ones(3),
     "bias": 0.0,
-    "rule": Sign([0, 1]),
+    "rule": Sign(np.array([0, 1])),
     "input_map": Affine(np.zeros(2), np.ones(2)),
     "feature_names": ("a", "b"),
 }

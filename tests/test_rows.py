@@ -21,7 +21,7 @@ from dormie.rows import check_rows, require_finite
 from dormie.rules import Sign
 from dormie.stages import Dense
 
-from .strategies import machine
+from .strategies import by_hand, machine
 
 
 def _predictor(made: Machine) -> dormie.Predictor:
@@ -288,7 +288,7 @@ def test_an_image_gets_its_answers_back_as_the_error_says() -> None:
 
 @pytest.mark.parametrize("case", ["masked", "a Dask array", "a query"])
 def test_rows_of_any_kind_are_refused_where_they_would_change_silently(case: str) -> None:
-    strings = Machine(Custom(lambda a, b: np.ones((len(a), len(b)))), ["a", "b"], [1.0, 1.0], 0.0, Sign([0, 1]))
+    strings = by_hand(Custom(lambda a, b: np.ones((len(a), len(b)))), ["a", "b"], [1.0, 1.0])
     rows, message = BAD[case]
     with pytest.raises((ValueError, TypeError), match=message):
         check_rows(rows, strings)

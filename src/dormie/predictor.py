@@ -164,7 +164,7 @@ class AuditedPredictor(Predictor):
 
 
 def _seconds(deadline: Any) -> float:
-    if not isinstance(deadline, Real):
+    if not isinstance(deadline, Real) or isinstance(deadline, np.timedelta64):  # which says it is real, in its own unit
         raise TypeError(f"deadline must be a number of seconds, such as 0.02, got {deadline!r}")
     if np.isnan(seconds := float(deadline)):
         raise ValueError("deadline is NaN; it must be a number of seconds, such as 0.02")
