@@ -44,6 +44,7 @@ def _fitted(rng: Generator, X: Any) -> Any:
         "gamma": gamma,
         "degree": int(rng.integers(1, 5)),
         "coef0": float(rng.choice([0.0, 1.0])),
+        "max_iter": 2000,  # numbers may be such that the solver never gets there
     }
     C = float(rng.choice([0.1, 1.0, 100.0]))
     model = [

@@ -114,8 +114,9 @@ def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, 
     for budget in (64.0, "64"):
         with pytest.raises(TypeError, match="budget must be a whole number of kernel evaluations"):
             fast.interval(moons[1], budget=budget)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"deadline must be a number of seconds, .* got '20ms'"):
-        fast.predict(moons[1], deadline="20ms")  # type: ignore[call-overload]
+    for deadline in ("20ms", np.timedelta64(20, "ms"), np.timedelta64(20, "ns")):
+        with pytest.raises(TypeError, match=r"deadline must be a number of seconds, .* got .*20"):
+            fast.predict(moons[1], deadline=deadline)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="deadline is NaN"):
         fast.predict(moons[1], deadline=float("nan"))
     with pytest.raises(ValueError, match="one row"):
@@ -132,5 +133,8 @@ def test_a_value_that_is_not_finite_is_named_by_its_place_among_all_rows(
     for budget in (0, 16, None):
         with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
             fast.interval(X, budget=budget)
-    with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
-        fast.predict(X, deadline=30.0)
+    for deadline in (-1.0, 0.0, 30.0):
+        with pytest.raises(ValueError, match="row 211, column 1 is NaN"):
+            fast.predict(X, deadline=deadline)
+    with pytest.raises(ValueError, match="row 0, column 1 is NaN"):
+        fast.anytime(X[211])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -9,11 +10,17 @@ from typing import Any
 import pytest
 
 import dormie
+from dormie.native import threads_for
 
 
-def _run(code: str, *options: str) -> str:
+def _run(code: str, **variables: str) -> str:
     done = subprocess.run(
-        [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | variables,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -34,6 +41,35 @@ def test_build_info_tells_version_compiler_instruction_set_and_threads() -> None
     assert info["instruction_set"] in info["instruction_sets"]
     assert info["compiler"]
     assert info["threads"] >= 1
+
+
+@pytest.mark.parametrize("wish", ["", "1", "3", " 2 ", "8"])
+def test_as_many_threads_as_wished_for_up_to_two_a_core(wish: str) -> None:
+    assert threads_for(wish, 4) == int(wish or 4)
+
+
+@pytest.mark.parametrize("wish", ["9", "1000", "2147483648", "9" * 40])
+def test_too_many_threads_are_warned_of_and_cut(wish: str) -> None:
+    with pytest.warns(RuntimeWarning, match=f"DORMIE_THREADS={wish} is more than 2 for each of 4 cores; using 8"):
+        assert threads_for(wish, 4) == 8
+
+
+@pytest.mark.parametrize("wish", ["0", "-1", "two", "1.5", "²", "9" * 5000])
+def test_a_wish_for_threads_that_is_no_number_is_warned_of(wish: str) -> None:
+    with pytest.warns(
+        RuntimeWarning, match="DORMIE_THREADS must be a whole number of at least 1, got .*; using 4, one"
+    ):
+        assert threads_for(wish, 4) == 4
+
+
+def test_a_wish_for_threads_is_read_and_warned_of_at_import() -> None:
+    code = "import warnings; warnings.simplefilter('ignore'); import dormie; print(dormie.build_info()['threads'])"
+    assert _run(code, DORMIE_THREADS="1").strip() == "1"
+    assert int(_run(code, DORMIE_THREADS="two")) >= 1
+    warned = (
+        "import warnings; warnings.simplefilter('error')\ntry:\n import dormie\nexcept RuntimeWarning as w: print(w)"
+    )
+    assert "got 'two'" in _run(warned, DORMIE_THREADS="two")
 
 
 _WITHOUT_NATIVE = """
@@ -69,11 +105,15 @@ with warnings.catch_warnings(record=True) as caught:
         print(*np.round(fast.decision_function(rows.astype(np.float32)), 6).ravel() + 0.0)
         print(*fast.trace(rows).stage)
     print(*np.round(dormie.compile(SVR().fit(X, X[:, 0])).predict(rows), 6) + 0.0)
-    for bad in (np.full((3, 4), np.nan), scipy.sparse.csr_array(np.full((3, 4), np.inf)), np.zeros((2, 3))):
-        try:
-            fast.predict(bad)
-        except ValueError as error:
-            print(error)
+    stopping = dormie.compile(SVC().fit(X, kinds), methods=["fast_stopping"])
+    broken = scipy.sparse.csr_array(np.ones((3, 4)))
+    broken.indices[5] = 10**8
+    for bad in (np.full((3, 4), np.nan), scipy.sparse.csr_array(np.full((3, 4), np.inf)), np.zeros((2, 3)), broken):
+        for ask in (fast.predict, fast.interval, lambda X: fast.predict(X, deadline=0), stopping.predict):
+            try:
+                print(ask(bad))
+            except ValueError as error:
+                print(error)
     print(len(fast.predict(rows[:0])))
 for warning in caught:
     print("WARNED", warning.category.__name__, warning.message)

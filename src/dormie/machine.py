@@ -5,6 +5,7 @@ Readers make a `Machine`, simplifications turn one into a smaller one, stages an
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -108,6 +109,7 @@ class Machine:
     origin: Origin | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._check_types()
         weights = _frozen(self.weights, "weights")
         weights = weights[:, None] if weights.ndim == 1 else weights
         if weights.ndim != 2:
@@ -121,6 +123,21 @@ class Machine:
         if len(self.points) != len(weights):
             raise ValueError(f"Machine: {len(self.points)} points but {len(weights)} rows of weights")
         self.rule.check_outputs(self.n_outputs)
+
+    def _check_types(self) -> None:
+        """Raise TypeError for what would fail later, far from here."""
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"Machine: kernel must be one of dormie.kernels, such as RBF(0.5), got {self.kernel!r}")
+        if not isinstance(self.rule, Rule):
+            raise TypeError(f"Machine: rule must be one of dormie.rules, such as Sign([0, 1]), got {self.rule!r}")
+        if not isinstance(self.input_map, Affine | None):
+            raise TypeError(f"Machine: input_map must be dormie.Affine(center, scale) or None, got {self.input_map!r}")
+        if self.feature_names is not None:
+            names = self.feature_names
+            several = isinstance(names, Iterable) and not isinstance(names, str)
+            if not several or not all(isinstance(name, str) for name in names):
+                raise TypeError(f"Machine: feature_names must be column names, such as ('a', 'b'), got {names!r}")
+            object.__setattr__(self, "feature_names", tuple(names))
 
     def _check_features(self) -> None:
         if self.points.ndim != 2 or self.points.shape[1] < 1:

@@ -25,6 +25,8 @@ try:
 except ImportError:
     _native = None
 
+THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may ask for
+
 # In the order of KernelKind (ops.hpp) and RuleKind (rules.hpp).
 _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
 _SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
@@ -140,15 +142,44 @@ def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
     return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
 
 
-@cache
 def threads() -> int:
-    """DORMIE_THREADS, or as many as this process may use cores."""
-    wish = os.environ.get("DORMIE_THREADS", "")
+    """The threads that a call may use: DORMIE_THREADS as it was when dormie was imported, or one for each core."""
+    return _THREADS
+
+
+def threads_for(wish: str, cores: int) -> int:
+    """The threads to use where DORMIE_THREADS is `wish`; one that cannot be met is warned of, not an error.
+
+    More threads than cores gain nothing and cost their start in every call, so there is a limit to them.
+    """
     if not wish:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not wish.isdigit() or int(wish) < 1:
-        raise ValueError(f"DORMIE_THREADS must be a whole number of at least 1, got {wish!r}")
-    return int(wish)
+        return cores
+    try:
+        wanted = int(wish)
+    except ValueError:
+        wanted = 0
+    if wanted < 1:
+        _warn(
+            f"DORMIE_THREADS must be a whole number of at least 1, got {wish[:40]!r}; using {cores}, one for each core"
+        )
+        return cores
+    most = THREADS_PER_CORE * cores
+    if wanted > most:
+        _warn(f"DORMIE_THREADS={wish[:40]} is more than {THREADS_PER_CORE} for each of {cores} cores; using {most}")
+    return min(wanted, most)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Read now: a value that is no use should be heard of before the first prediction.
+_THREADS = threads_for(os.environ.get("DORMIE_THREADS", ""), _cores())
 
 
 def info() -> dict[str, Any]:

@@ -53,18 +53,15 @@ class Predictor:
         """The answer of every row: a class label of the original model, or a regressor's value.
 
         With a deadline, in seconds from now: the answers there are when it has passed (all guesses if it has passed
-        already), and which of them are settled.
+        already), and which of them are settled. Rows are checked for NaN first, however little time that leaves.
         """
         machine = self.plan.machine
         if deadline is None:
             return machine.rule.labels(self._answers(check_rows(X, machine)))
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
-        try:
-            answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows)
-        except ValueError:  # a value that is not finite, by its place among the rows then at work: say its place in X
-            require_finite_vectors(rows, machine)
-            raise
+        require_finite_vectors(rows, machine)
+        answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows)
         return Answers(machine.rule.labels(answers), settled)
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:
@@ -91,6 +88,7 @@ class Predictor:
         row = check_rows(one, machine)
         if row.shape[0] != 1:
             raise ValueError(f"anytime takes one row, got {row.shape[0]}: pass them one by one")
+        require_finite_vectors(row, machine)
         return anytime.steps(self._partial, self._dense, row)
 
     def trace(self, X: Any) -> Trace:
@@ -171,7 +169,7 @@ class AuditedPredictor(Predictor):
 
 
 def _seconds(deadline: Any) -> float:
-    if not isinstance(deadline, Real):
+    if not isinstance(deadline, Real) or isinstance(deadline, np.timedelta64):  # which says it is real, in its own unit
         raise TypeError(f"deadline must be a number of seconds, such as 0.02, got {deadline!r}")
     if np.isnan(seconds := float(deadline)):
         raise ValueError("deadline is NaN; it must be a number of seconds, such as 0.02")

@@ -1,18 +1,23 @@
 """Rows as users have them, brought to what the stages read: a float32 or float64 matrix, or CSR.
 
-Nothing is copied that need not be. Whatever is wrong is said with its row, column or parameter. NaN and infinity are
-looked for later, by whoever reads the values anyway: the native core, or `require_finite` on the reference path.
+Nothing is copied that need not be, and shapes are looked at before values. Whatever is wrong is said with its row,
+column or parameter. NaN and infinity are looked for later, by whoever reads the values anyway: the native core, or
+`require_finite` on the reference path, and where an answer may be given before a row is read.
 """
 
 from __future__ import annotations
 
+import reprlib
 import sys
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dormie import csr
+from dormie.frames import values_of_frame
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 
@@ -22,23 +27,44 @@ _READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte 
 def check_rows(X: Any, machine: Machine) -> Any:
     """The rows of X, ready for the stages of a plan for `machine`."""
     if type(machine.kernel) is Custom and not machine.of_vectors:
+        require_complete(X)
         return as_array(X)
     if type(X) is np.ndarray and X.dtype in _READY:
         if X.flags.carray and X.ndim == 2 and X.shape[1] == machine.n_features:
             return X  # the usual case, and for single rows the cost of asking counts
         rows = X
     elif is_sparse(X):
-        rows = _check_sparse(X)
+        return _check_sparse(X, machine.n_features)
     else:
-        rows = _as_floats(_values_of_frame(X, machine) if hasattr(X, "columns") else np.asarray(X))
-    if rows.ndim != 2:
-        raise ValueError(_wrong_dimensions(rows))
-    if rows.shape[1] != machine.n_features:
+        require_complete(X)
+        rows = _as_floats(_values(X, machine))
+    _check_shape(rows.shape, machine.n_features)
+    return _addressable(rows)
+
+
+def require_complete(X: Any) -> None:
+    """Refuse what NumPy would take without a word, but not as it was meant: masked values, and work not done yet."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        where = _place(np.argwhere(np.ma.getmaskarray(X))[0])
         raise ValueError(
-            f"X has {rows.shape[1]} columns, the machine was trained with {machine.n_features}; "
-            "pass the same features in the same order"
+            f"X has masked values, the first at {where}; fill them (X.filled(value)) or drop their rows "
+            "(numpy.ma.compress_rows(X))"
         )
-    return rows if not isinstance(rows, np.ndarray) else _addressable(rows)
+    if _is_dask(X):
+        raise TypeError(
+            "X is a Dask collection, which would be computed whole, in this process. Predict block by block: "
+            "X.rechunk({1: -1}).map_blocks(fast.predict, drop_axis=1, dtype=...) for an array, "
+            "X.map_partitions(fast.predict, meta=...) for a data frame; or pass X.compute()"
+        )
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise TypeError(f"X is a {type(X).__name__}, a query that has not been run; pass X.collect()")
+
+
+def _is_dask(X: Any) -> bool:
+    """Whether X, or what it wraps (as xarray does), is a graph of work to do; asked without importing dask."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dask_graph__"):
+        return False
+    return type(X).__module__.split(".")[0] == "dask" or X.__dask_graph__() is not None
 
 
 def is_sparse(X: Any) -> bool:
@@ -86,18 +112,18 @@ def unmapped(machine: Machine, rows: Floats) -> Floats:
 
 def require_finite(rows: Any) -> None:
     """Raise ValueError naming the first NaN or infinity, in the native core's words."""
-    values = rows.data if is_sparse(rows) else rows
-    if np.isfinite(values).all():
-        return
     if is_sparse(rows):
-        place = int(np.flatnonzero(~np.isfinite(values))[0])
-        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
-        column, value = int(rows.indices[place]), values[place]
-    else:
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
-        value = values[row, column]
+        found = csr.first_not_finite(rows)
+        if found is not None:
+            raise ValueError(_not_finite(*found))
+    elif not np.isfinite(rows).all():
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
+        raise ValueError(_not_finite(row, column, float(rows[row, column])))
+
+
+def _not_finite(row: int, column: int, value: float) -> str:
     what = "NaN" if np.isnan(value) else "infinite"
-    raise ValueError(f"row {row}, column {column} is {what}; dormie needs finite rows: impute or drop such rows first")
+    return f"row {row}, column {column} is {what}; dormie needs finite rows: impute or drop such rows first"
 
 
 def require_finite_vectors(rows: Any, machine: Machine) -> None:
@@ -106,9 +132,27 @@ def require_finite_vectors(rows: Any, machine: Machine) -> None:
         require_finite(rows)
 
 
-def _wrong_dimensions(rows: Any) -> str:
-    advice = "; for one row pass X.reshape(1, -1), for one feature X.reshape(-1, 1)" if rows.ndim == 1 else ""
-    return f"X must have two dimensions, rows and columns; it has shape {rows.shape}{advice}"
+def _check_shape(shape: tuple[int, ...], features: int) -> None:
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; it has shape {shape}{_to_matrix(shape, features)}"
+        )
+    if shape[1] != features:
+        raise ValueError(
+            f"X has {shape[1]} columns, the machine was trained with {features}; "
+            "pass the same features in the same order"
+        )
+
+
+def _to_matrix(shape: tuple[int, ...], features: int) -> str:
+    """What makes a matrix of rows of that shape; of an image, every pixel is a row."""
+    if not shape:
+        return ""
+    if len(shape) == 1:
+        return "; for one row pass numpy.reshape(X, (1, -1)), for one feature numpy.reshape(X, (-1, 1))"
+    if shape[0] == features != shape[-1]:
+        return "; pass X.reshape(X.shape[0], -1).T, and bring the answers back with answers.reshape(X.shape[1:])"
+    return "; pass X.reshape(-1, X.shape[-1]), and bring the answers back with answers.reshape(X.shape[:-1])"
 
 
 def _addressable(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -118,11 +162,10 @@ def _addressable(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return rows.copy()
 
 
-def _check_sparse(X: Any) -> Any:
-    if X.ndim != 2:
-        raise ValueError(_wrong_dimensions(X))
-    rows = X.tocsr()
-    return rows if rows.dtype in _READY else rows.astype(_float_type(rows.dtype))
+def _check_sparse(X: Any, features: int) -> Any:
+    _check_shape(X.shape, features)
+    rows = csr.as_csr(X)
+    return rows if rows.dtype in _READY else _cast(rows, _float_type(rows.dtype))
 
 
 def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -132,12 +175,45 @@ def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if np.can_cast(dtype, np.float32, "safe") else np.float64)
 
 
+def _cast(values: Any, dtype: np.dtype[Any]) -> Any:
+    with np.errstate(over="ignore"):  # what has no room in a float64 becomes infinite, and is refused as that
+        return values.astype(dtype)
+
+
+def _values(X: Any, machine: Machine) -> np.ndarray[Any, Any]:
+    """An array of whatever holds rows."""
+    if hasattr(X, "columns"):
+        return values_of_frame(X, machine.feature_names)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise TypeError("X is an array of records; pass numpy.lib.recfunctions.structured_to_unstructured(X)")
+    if isinstance(shape := getattr(X, "shape", None), tuple):
+        _check_shape(shape, machine.n_features)  # first: what is on disk, or will be copied, may be large
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        _require_even(X)
+        raise ValueError(f"X cannot be made an array: {error}") from error
+    if values.dtype == object and not values.ndim:
+        raise TypeError(
+            f"X is {reprlib.repr(X)}; pass rows: an array, a data frame, a sparse matrix or a list of lists"
+        )
+    return values
+
+
+def _require_even(X: Any) -> None:
+    """Raise ValueError naming the first of a list of rows that is longer or shorter than the first."""
+    lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X] if isinstance(X, list | tuple) else []
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise ValueError(f"row {row} has {length} values, row 0 has {lengths[0]}; rows must be equally long")
+
+
 def _as_floats(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if values.dtype in _READY:
         return values
     if values.dtype == object:
         return _from_objects(values)
-    return values.astype(_float_type(values.dtype))
+    return np.asarray(_cast(values, _float_type(values.dtype)))
 
 
 def _from_objects(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -146,11 +222,15 @@ def _from_objects(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     except (TypeError, ValueError, OverflowError):
         for place, value in np.ndenumerate(values):
             if not _is_number(value):
-                where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
                 raise ValueError(
-                    f"X is not numeric: {where or 'X'} is {value!r}; encode it as a number first"
+                    f"X is not numeric: {_place(place)} is {reprlib.repr(value)}; "
+                    "encode it as a number first, or, where it is missing, impute it or drop the row"
                 ) from None
         raise
+
+
+def _place(indices: Iterable[int]) -> str:
+    return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), indices, strict=False)) or "X"
 
 
 def _is_number(value: Any) -> bool:
@@ -159,30 +239,3 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return True
-
-
-def _values_of_frame(X: Any, machine: Machine) -> np.ndarray[Any, Any]:
-    """The values of a pandas or polars data frame whose columns are those of training, in that order."""
-    if machine.feature_names is not None:
-        _check_names([str(name) for name in X.columns], machine.feature_names)
-    return np.asarray(X.to_numpy())
-
-
-def _check_names(names: list[str], expected: tuple[str, ...]) -> None:
-    if tuple(names) == expected:
-        return
-    missing = [name for name in expected if name not in names]
-    unknown = [name for name in names if name not in expected]
-    if missing or unknown:
-        raise ValueError(
-            f"the columns are not those of training: missing {missing[:5]}, unknown {unknown[:5]}; "
-            "select the training columns, in order"
-        )
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"columns given more than once: {repeated[:5]}; select the training columns, in order")
-    place = next(i for i, (name, want) in enumerate(zip(names, expected, strict=False)) if name != want)
-    raise ValueError(
-        f"the columns are in another order than in training: column {place} is {names[place]!r}, "
-        f"training had {expected[place]!r}; select X[[...]] in the training order"
-    )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
@@ -38,6 +41,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
+import dormie
 from dormie import kernels, reference
 from dormie.errors import UnreadableModelError
 from dormie.machine import Machine
@@ -249,6 +253,21 @@ def test_gaussian_process_means(kernel: Any, targets: Any, normalize_y: bool) ->
     assert machine.rule == Value(flat=targets.ndim == 1 or targets.shape[1] == 1)
 
 
+@pytest.mark.parametrize("normalize_y", [False, True])
+@pytest.mark.parametrize("targets", [VALUES, VALUES[:, None], np.column_stack([VALUES, 3 * X[:, 1]])])
+@pytest.mark.parametrize("kernel", [gp.Matern(3.0), gp.RationalQuadratic(2.0) + gp.WhiteKernel(0.1)], ids=str)
+def test_the_advice_for_a_gaussian_process_that_cannot_be_read_is_good(
+    kernel: Any, targets: Any, normalize_y: bool
+) -> None:
+    model = GaussianProcessRegressor(kernel, alpha=0.1, normalize_y=normalize_y, optimizer=None)
+    model.fit(X, 400.0 + 30.0 * targets)
+    with pytest.raises(UnreadableModelError, match=r"by hand: dormie\.Machine\(.*\)$") as refused:
+        read(model)
+    code = str(refused.value).partition("by hand: ")[2]
+    fast = dormie.compile(eval(code, {"dormie": dormie, "model": model}))
+    np.testing.assert_allclose(fast.predict(NEW), model.predict(NEW), rtol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_gaussian_process_is_read_with_the_kernel_that_was_fitted() -> None:
     model = GaussianProcessRegressor(gp.RBF(9.0) + gp.WhiteKernel(1.0)).fit(X, VALUES)
@@ -384,9 +403,37 @@ def test_arrays_put_into_a_fitted_svc_are_the_ones_read() -> None:
     np.testing.assert_allclose(reference.outputs(machine, NEW), donor.decision_function(NEW), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["dual_coef_", "intercept_", "_dual_coef_", "_intercept_"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [(SVC(), TWO), (NuSVC(nu=0.2), TWO), (SVC(), FOUR), (SVR(), VALUES), (OneClassSVM(), None)],
+    ids=["two classes", "nu", "four classes", "values", "one class"],
+)
+def test_an_array_changed_apart_from_its_twin_is_refused(model: Any, labels: Any, form: Any, name: str) -> None:
+    model = clone(model).fit(form(X), labels)
+    before = _values(model)
+    setattr(model, name, getattr(model, name) * 1.5)
+    public = name.removeprefix("_")
+    with pytest.raises(UnreadableModelError, match=rf"its {public} and _{public} differ.* use _{public}\.") as refused:
+        read(model)
+    keep, change = re.findall(rf"model\._?{public} = -?model\._?{public}", str(refused.value))
+    for advice in (keep, change):
+        advised = deepcopy(model)
+        exec(advice, {"model": advised})
+        machine = read(advised)
+        values = machine.rule.decision(reference.outputs(machine, NEW))
+        np.testing.assert_allclose(values, _values(advised), rtol=1e-9, atol=1e-9)
+        assert np.allclose(values, before) == ((advice == keep) == (name == public))
+
+
+def _values(model: Any) -> Any:
+    return model.decision_function(NEW) if hasattr(model, "decision_function") else model.predict(NEW)
+
+
 def test_arrays_that_do_not_fit_together_are_refused() -> None:
     model = SVC().fit(X, FOUR)
-    model.dual_coef_ = model.dual_coef_[:, :-1]
+    model.dual_coef_ = model._dual_coef_ = model.dual_coef_[:, :-1]
     with pytest.raises(UnreadableModelError, match=r"do not fit .* vectors a class"):
         read(model)
 
@@ -472,19 +519,19 @@ REFUSED = [
     ),
     (
         lambda: GaussianProcessRegressor(gp.Matern(), optimizer=None).fit(X, VALUES),
-        "Matern.*Fit it with .constant .. RBF.*build a dormie.Machine",
+        "Matern.*Fit it with .constant .. RBF.*build its Machine by hand",
     ),
     (
         lambda: GaussianProcessRegressor(gp.RBF(1.0) + gp.RBF(9.0), optimizer=None, alpha=1.0).fit(X, VALUES),
-        "sum of two RBF kernels.*build a dormie.Machine",
+        "sum of two RBF kernels.*build its Machine by hand",
     ),
     (
         lambda: GaussianProcessRegressor(gp.RBF(1.0) * gp.RBF(9.0), optimizer=None, alpha=1.0).fit(X, VALUES),
-        "product of two RBF kernels.*build a dormie.Machine",
+        "product of two RBF kernels.*build its Machine by hand",
     ),
     (
         lambda: GaussianProcessRegressor(gp.ConstantKernel(1.0), optimizer=None, alpha=1.0).fit(X, VALUES),
-        "no RBF kernel in.*build a dormie.Machine",
+        "no RBF kernel in.*build its Machine by hand",
     ),
 ]
 

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dormie.machine import Floats, Machine
 from dormie.readers import read
-from dormie.rows import as_array, require_finite
+from dormie.rows import as_array, require_complete, require_finite
 from dormie.rules import ClassRule
 from dormie.stages.tree import TreeWalk
 from dormie.tree import Tree, fitted, greedy
@@ -143,6 +143,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
 
     def _rows(self, X: Any) -> Any:
         """Rows as the stages read them; what a Python kernel may be of besides vectors is its own affair."""
+        require_complete(X)
         if not self.machine_.of_vectors:
             return as_array(X)
         rows = validate_data(

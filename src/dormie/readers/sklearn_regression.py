@@ -10,7 +10,7 @@ import numpy as np
 
 from dormie.kernels import RBF, Custom, Kernel
 from dormie.machine import Affine, Floats, Machine
-from dormie.readers.sklearn_common import BY_HAND, ancestors, dense, unreadable
+from dormie.readers.sklearn_common import ancestors, dense, unreadable
 from dormie.readers.sklearn_kernels import named_kernel
 from dormie.rules import Value
 
@@ -99,10 +99,19 @@ def _covariance_with_rbf(model: Any) -> Covariance:
     except ValueError as error:
         raise unreadable(
             model,
-            f"{error}. Fit it with [constant *] RBF [+ white noise] [+ constant], "
-            f"or {BY_HAND} with dormie.kernels.Custom(model.kernel_), points X_train_ and weights alpha_",
+            f"{error}. Fit it with [constant *] RBF [+ white noise] [+ constant], or build its Machine by hand: "
+            f"{_mean_by_hand(model)}",
         ) from error
     return between
+
+
+def _mean_by_hand(model: Any) -> str:
+    """The mean of any Gaussian process as Python code: targets were centred and scaled before it was fitted."""
+    flat = np.size(model.alpha_) == len(model.X_train_)
+    return (
+        "dormie.Machine(dormie.kernels.Custom(model.kernel_), model.X_train_, model.alpha_ * model._y_train_std, "
+        f"model._y_train_mean, dormie.rules.Value({'' if flat else 'flat=False'}))"
+    )
 
 
 def _scaled(rows: Floats, length_scale: Any) -> tuple[RBF, Floats, Affine | None]:

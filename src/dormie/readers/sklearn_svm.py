@@ -1,8 +1,9 @@
 """Support vector machines of scikit-learn: those that LIBSVM trains, and the linear ones of LIBLINEAR.
 
-Public arrays are read, as somebody may have put them there. In the binary case scikit-learn turns LIBSVM's
-signs round, so that a positive value means `classes_[1]`; LIBSVM answers `classes_[0]` only above its own 0, so
-a value of exactly 0 is `classes_[1]`. With more classes the signs are LIBSVM's: positive votes for the first.
+Public arrays are read; scikit-learn predicts with private copies, so both must say the same. In the binary case
+scikit-learn turns LIBSVM's signs round, so that a positive value means `classes_[1]`; LIBSVM answers `classes_[0]` only
+above its own 0, so a value of exactly 0 is `classes_[1]`. With more classes the signs are LIBSVM's: positive votes for
+the first.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def read_linear_regressor(model: Any) -> Machine:
 
 
 def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
+    _require_one_truth(model)
     if callable(model.kernel):
         kernel: Kernel = Custom(model.kernel)
         points = _rows_at(model._BaseLibSVM__Xfit, model.support_)
@@ -63,6 +65,20 @@ def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
         points = dense(model.support_vectors_).reshape(-1, model.n_features_in_)
     by_blas = not (model._sparse or callable(model.kernel))
     return Machine(kernel, points, weights, model.intercept_, rule, blas_products=by_blas)
+
+
+def _require_one_truth(model: Any) -> None:
+    """Refuse a model whose public and private arrays differ: somebody changed one of the two."""
+    sign = "-" if len(getattr(model, "classes_", ())) == 2 else ""
+    for name in ("dual_coef_", "intercept_"):
+        private = dense(getattr(model, f"_{name}"))
+        if not np.array_equal(dense(getattr(model, name)), -private if sign else private):
+            raise unreadable(
+                model,
+                f"its {name} and _{name} differ, so one of them was changed after fit; scikit-learn's predict and "
+                f"decision_function use _{name}. To keep its answers set model.{name} = {sign}model._{name}; "
+                f"to have those of {name} set model._{name} = {sign}model.{name}",
+            )
 
 
 def _rows_at(rows: Any, support: Any) -> Any:

@@ -78,6 +78,7 @@ class Dense(Stage):
         if self._native is not None:
             middle, radius = self._native.interval64(*native.arguments(rows))
         else:
+            require_finite_vectors(rows, self.machine)
             middle, radius = reference.interval(self.machine, rows)
         lost = ~np.isfinite(radius).all(axis=1)
         if lost.any() and not isinstance(self.machine.kernel, Custom):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dormie import native, reference
 from dormie.machine import Floats, Machine
+from dormie.rows import require_finite
 from dormie.stages.base import Decisions, Stage, require_inner_product
 
 
@@ -42,6 +43,7 @@ class FastStopping(Stage):
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         """Low and high of every output of every row after about `budget` terms (whole panels)."""
         if self._native is None:
+            require_finite(rows)
             return reference.fast_stopping_interval(self._ordered, rows, budget)
         return self._native.interval(*native.arguments(rows, budget))  # type: ignore[no-any-return]
 

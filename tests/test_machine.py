@@ -1,0 +1,48 @@
+"""The normal form checks what it is made of, and says what to pass instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dormie.kernels import RBF, Custom
+from dormie.machine import Affine, Machine
+from dormie.rules import Sign
+
+PARTS: dict[str, Any] = {
+    "kernel": RBF(0.5),
+    "points": np.ones((3, 2)),
+    "weights": np.ones(3),
+    "bias": 0.0,
+    "rule": Sign(np.array([0, 1])),
+    "input_map": Affine(np.zeros(2), np.ones(2)),
+    "feature_names": ("a", "b"),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "message"),
+    [
+        ("kernel", "rbf", r"kernel must be one of dormie.kernels, such as RBF\(0.5\), got 'rbf'"),
+        ("kernel", RBF, "kernel must be one of dormie.kernels"),
+        ("kernel", np.dot, "kernel must be one of dormie.kernels"),
+        ("rule", "sign", r"rule must be one of dormie.rules, such as Sign\(\[0, 1\]\), got 'sign'"),
+        ("rule", None, "rule must be one of dormie.rules"),
+        ("rule", Sign, "rule must be one of dormie.rules"),
+        ("input_map", (0.0, 1.0), r"input_map must be dormie.Affine\(center, scale\) or None, got \(0.0, 1.0\)"),
+        ("feature_names", "ab", r"feature_names must be column names, such as \('a', 'b'\), got 'ab'"),
+        ("feature_names", (0, 1), "feature_names must be column names"),
+        ("feature_names", 2, "feature_names must be column names"),
+    ],
+)
+@pytest.mark.parametrize("kernel", [PARTS["kernel"], Custom(lambda a, b: a @ b.T)], ids=["rbf", "custom"])
+def test_a_part_of_another_type_is_refused_by_name(kernel: Any, part: str, given: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=f"Machine: {message}"):
+        Machine(**PARTS | {"kernel": kernel} | {part: given})
+
+
+def test_names_may_come_in_any_sequence() -> None:
+    for names in (["a", "b"], np.array(["a", "b"], dtype=object)):
+        assert Machine(**PARTS | {"feature_names": names}).feature_names == ("a", "b")
