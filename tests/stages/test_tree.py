@@ -394,7 +394,7 @@ def test_a_value_that_is_not_finite_is_named() -> None:
 def test_no_rows_are_decided_without_complaint() -> None:
     stage, rows = _ordinary()
     for form in (stage, _slow(stage)):
-        assert [np.shape(part) for part in form.decide(rows[:0])] == [(0,)] * 3  # type: ignore[arg-type]
+        assert [np.shape(part) for part in form.decide(rows[:0])] == [(0,)] * 4  # type: ignore[arg-type]
         assert form.estimate(rows[:0]).shape == (0, 3)
 
 

@@ -1,6 +1,8 @@
 """The origin of an RBF machine moves to the middle of its points: K depends on differences x - s only.
 
-It pays because tiles compute |x - s|^2 as |x|^2 - 2 x.s + |s|^2, which cancels badly far from the origin.
+It pays because tiles compute |x - s|^2 as |x|^2 - 2 x.s + |s|^2, which cancels badly far from the origin. Where points
+lie far from each other as well (clusters 1e8 apart), differences from any centre lose what tells near points apart: such
+machines stay as they are, and are evaluated by differences.
 
 Preserves every kernel value up to a relative change of 2 gamma sum_j |x_j - s_j| u (|x_j - c_j| + |s_j - c_j|),
 u = 2^-53: the two subtractions round to half a unit in the last place each. Mostly they do not round at all: the
@@ -23,6 +25,7 @@ from dormie.margin import Margin
 from dormie.rounding import UNIT
 
 _LARGEST = 1e150  # the squares of larger coordinates overflow
+_MOST_MOVED = 2.0**-40
 _SPARSE = 0.5  # from this share of zeros on, zeros are worth more than a centred origin
 
 
@@ -33,7 +36,7 @@ def accepts(machine: Machine) -> bool:
     if np.count_nonzero(points) <= (1 - _SPARSE) * points.size:
         return False
     mean = points.mean(axis=0)
-    return bool(mean @ mean > points.var(axis=0).sum())
+    return bool(mean @ mean > points.var(axis=0).sum()) and _most_moved(machine) < _MOST_MOVED
 
 
 def apply(machine: Machine) -> Machine:
@@ -41,6 +44,14 @@ def apply(machine: Machine) -> Machine:
     shift = Affine(middle, np.ones_like(middle))
     input_map = shift if machine.input_map is None else machine.input_map.then(shift)
     return replace(machine, points=machine.points - middle, input_map=input_map)
+
+
+def _most_moved(machine: Machine) -> float:
+    """How far, in units that K changes by 1 in, points and rows as far out are moved by rounding."""
+    assert isinstance(machine.kernel, RBF)
+    middle = _short_mean(machine.points)
+    lost = np.abs(_rounding_of_difference(machine.points, middle)) + 2 * UNIT * np.abs(machine.points - middle)
+    return float(np.sqrt(machine.kernel.gamma) * np.linalg.norm(lost, axis=1).max())
 
 
 def deviation(before: Machine, after: Machine) -> Margin:
