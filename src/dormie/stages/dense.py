@@ -18,6 +18,7 @@ from dormie.machine import Floats, Machine
 from dormie.rows import require_finite_vectors
 from dormie.rules import Rule, Value
 from dormie.stages.base import Decisions, Stage
+from dormie.stages.room import Shapes, Size, packed
 
 
 class Dense(Stage):
@@ -78,6 +79,10 @@ class Dense(Stage):
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {} if self.certified else {"certified": False}, {}
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it has no arrays
+        return packed(machine, 4) + packed(machine, 8)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Dense:
