@@ -16,7 +16,7 @@ from . import fuzz_plan_files
 from .forgery import RULES, genuine
 from .strategies import KERNELS
 
-FILES = 150
+FILES = 100
 
 
 def test_forged_files_are_refused_or_work(tmp_path: Path) -> None:
