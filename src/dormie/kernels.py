@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
 
-_HIGHEST_DEGREE = 1000  # the bounds on rounding go no further (rounding.hpp)
+_HIGHEST_DEGREE = 10**6  # far beyond where powers mean anything, and within the whole numbers of the native core
 
 
 class Kernel(ABC):
@@ -75,7 +75,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """K(u, v) = (gamma u.v + coef0) ** degree, for a whole degree from 1 to 1000."""
+    """K(u, v) = (gamma u.v + coef0) ** degree, for a whole degree from 1 to a million."""
 
     gamma: float
     coef0: float = 0.0
@@ -86,7 +86,7 @@ class Polynomial(Kernel):
         _require_finite(self, coef0=self.coef0)
         if not 1 <= self.degree <= _HIGHEST_DEGREE or self.degree != int(self.degree):
             highest = _HIGHEST_DEGREE
-            raise ValueError(f"Polynomial: degree must be a whole number from 1 to {highest}, got {self.degree}")
+            raise ValueError(f"Polynomial: degree must be a whole number from 1 to {highest:,}, got {self.degree}")
         object.__setattr__(self, "degree", int(self.degree))
 
     def matrix(self, a: Any, b: Any) -> Matrix:
