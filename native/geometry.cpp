@@ -109,7 +109,7 @@ class Geometry::Block {
         const double mistake = std::sqrt(double(done_)) * value_errors_[r] + gamma * s.factor_norm[k] * root;
         const double norm = rows_.row(r).norm, self = diagonal(g_.machine_.kernel, norm * norm);
         const double self_error =
-            double((g_.machine_.kernel.degree + 1) * (g_.machine_.features + 12)) * unit * self + lost_square;
+            (double(g_.machine_.kernel.degree) + 1) * double(g_.machine_.features + 12) * unit * self + lost_square;
         const double far2 = self + self_error - square * (1 - gamma) + 2 * h * mistake + h * h * s.factor_error[k];
         const double far = far2 > 0 ? std::sqrt(far2) : far2 <= 0 ? 0 : far2;  // NaN stays
         for (ptrdiff_t o = 0; o < c; o++) {

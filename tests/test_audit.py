@@ -25,6 +25,7 @@ from dormie.plan import Evidence, Exact, Guarantee, Plan, Risk, Source
 from dormie.rules import Sign
 from dormie.stages import Dense
 from dormie.stages.base import Decisions, Stage
+from dormie.stages.room import Shapes, Size
 
 from . import naive_calibration as naive
 
@@ -51,6 +52,10 @@ class _Hasty(Stage):
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {}, {}
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
+        raise NotImplementedError
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:

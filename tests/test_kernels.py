@@ -67,7 +67,10 @@ def test_a_normalized_kernel_is_one_with_itself_and_zero_with_a_zero_vector() ->
         (lambda: RBF(float("nan")), "gamma must be finite, got nan"),
         (lambda: Polynomial(-1.0), "gamma must be positive"),
         (lambda: Polynomial(1.0, float("inf")), "coef0 must be finite"),
-        (lambda: Polynomial(1.0, 0.0, 0), "degree must be a whole number of at least 1, got 0"),
+        (lambda: Polynomial(1.0, 0.0, 0), "degree must be a whole number from 1 to 1,000,000, got 0"),
+        (lambda: Polynomial(1.0, 0.0, 1_000_001), "degree must be a whole number from 1 to 1,000,000, got 1000001"),
+        (lambda: Polynomial(1.0, 0.0, 2**40), "degree must be a whole number from 1 to 1,000,000"),
+        (lambda: Polynomial(1.0, 0.0, float("inf")), "degree must be a whole number from 1"),  # type: ignore[arg-type]
         (lambda: Polynomial(1.0, 0.0, 2.5), "degree must be a whole number"),  # type: ignore[arg-type]
         (lambda: Sigmoid(float("-inf")), "gamma must be finite"),
         (lambda: Normalized(Sigmoid(1.0)), "Normalized needs"),  # type: ignore[arg-type]

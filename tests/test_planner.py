@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dormie import planner
 from dormie.kernels import RBF, Custom
 from dormie.machine import Affine, Machine
 from dormie.plan import Count, Evidence, Exact, Risk, Tolerance
-from dormie.rules import Argmax, Rule, Sign
+from dormie.rules import Argmax, Rule, Sign, Value
 from dormie.sample import sample_rows
 from dormie.stages import Dense
 
@@ -95,6 +96,18 @@ def test_without_a_tolerance_values_are_those_of_the_model() -> None:
     np.testing.assert_allclose(dormie.compile(svr).predict(X), svr.predict(X), rtol=1e-9)
 
 
+def test_the_tolerance_of_a_rule_is_kept_and_promised() -> None:
+    X, y = make_regression(600, 3, noise=5.0, random_state=0)
+    svr = SVR(gamma=0.3, C=10.0).fit(X, y)
+    tolerant = dormie.compile(svr, tolerance=50.0, methods=["geometry"]).plan.machine
+    again = dormie.compile(tolerant, methods=["geometry"])
+    assert again.plan.guarantee == Tolerance(50.0)
+    assert dormie.compile(tolerant, tolerance=0.5).plan.guarantee == Tolerance(0.5)
+    exact = dormie.compile(replace(tolerant, rule=Value()))
+    assert exact.plan.guarantee == Exact()
+    np.testing.assert_allclose(exact.predict(X), svr.predict(X), rtol=1e-9)
+
+
 def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
     svc, X = moons
     with pytest.raises(ValueError, match=r"no method is called 'magic'.*geometry"):
@@ -110,7 +123,7 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
     with pytest.raises(ValueError, match=r"there are no rows .* leave rows out"):
         dormie.compile(svc, X[:0])
     regressor = SVR().fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match=r"positive.* leave it out, here and in the rule of a Machine"):
         dormie.compile(regressor, tolerance=-1.0)
     with pytest.raises(ValueError, match="finite"):
         dormie.compile(regressor, tolerance=float("inf"))

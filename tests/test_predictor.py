@@ -31,6 +31,7 @@ from dormie.plan import Count, Evidence, Exact, Plan, Risk, Source
 from dormie.rules import Sign
 from dormie.stages import Dense
 from dormie.stages.base import Decisions, Stage
+from dormie.stages.room import Shapes, Size
 
 from .strategies import machine
 
@@ -268,6 +269,10 @@ class _Halves(Stage):
         return Decisions(answers, rows[:, 0] > self.level, np.full(len(rows), 3, dtype=np.int64))
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        raise NotImplementedError
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
         raise NotImplementedError
 
     @classmethod

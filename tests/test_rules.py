@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,24 @@ def test_a_value_is_settled_within_its_tolerance() -> None:
     low = np.array([[0.0, 0.0], [0.0, 0.0]])
     assert rule.settled(low, np.array([[1.0, 1.0], [1.0, 1.1]])).tolist() == [True, False]
     assert not Value().settled(low[:, :1], low[:, :1] + 1e-300).any()
+
+
+@pytest.mark.parametrize("tolerance", [-0.1, np.inf, np.nan])
+def test_a_tolerance_is_finite_and_not_negative(tolerance: float) -> None:
+    with pytest.raises(ValueError, match=f"tolerance must be finite and not negative, got {tolerance}"):
+        Value(tolerance)
+
+
+def test_votes_of_many_classes_take_no_more_room_than_their_outputs() -> None:
+    rule = OneVsOneVote(np.arange(400))
+    outputs = np.random.default_rng(0).normal(size=(3, 79_800))
+    tracemalloc.start()
+    try:
+        rule.answer(outputs)
+        assert tracemalloc.get_traced_memory()[1] < 10 * outputs.nbytes
+    finally:
+        tracemalloc.stop()
+    assert [sum(row) for row in rule._votes(outputs > 0, outputs <= 0)] == [79_800] * 3
 
 
 def _tied_svc(**options: Any) -> tuple[SVC, Floats]:

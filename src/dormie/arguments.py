@@ -63,15 +63,22 @@ def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
 
 
 def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
-    """The machine with its tolerance, and what is promised of its answers without a risk."""
+    """The machine with its tolerance, and what is promised of its answers without a risk.
+
+    A tolerance that the rule came with holds unless another one is asked for: whoever made the rule asked for it.
+    """
     if tolerance is None:
-        return machine, Exact()
+        own = machine.rule.tolerance if isinstance(machine.rule, Value) else 0.0
+        return machine, Tolerance(float(own)) if own else Exact()
     if not isinstance(machine.rule, Value):
         raise ValueError("tolerance is for regressors; a classifier's answers are exact without it")
     if not isinstance(tolerance, Real):
         raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
     if not 0 < tolerance < np.inf:
-        raise ValueError(f"tolerance must be positive and finite, got {tolerance}; leave it out for exact values")
+        raise ValueError(
+            f"tolerance must be positive and finite, got {tolerance}; for exact values leave it out, here and in the "
+            "rule of a Machine"
+        )
     return machine.changed(rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
 
 

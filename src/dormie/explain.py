@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dormie import flow
 from dormie.plan import Evidence, Plan, Risk
+from dormie.printable import printable
 
 _REWRITES = {
     "fold_linear": "a linear kernel needs one vector an output",
@@ -41,7 +42,7 @@ def explain(plan: Plan) -> str:
     lines += [f"  {plan.note}"] if plan.note else []
     if isinstance(plan.guarantee, Risk):
         lines += _grounds(plan.guarantee.evidence)
-    return "\n".join(lines)
+    return "\n".join(printable(line) for line in lines)
 
 
 def _choice(plan: Plan) -> list[str]:

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float64]
 
+_HIGHEST_DEGREE = 10**6  # far beyond where powers mean anything, and within the whole numbers of the native core
+
 
 class Kernel(ABC):
     """A kernel function K(u, v)."""
@@ -73,7 +75,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """K(u, v) = (gamma u.v + coef0) ** degree, for a whole degree of at least 1."""
+    """K(u, v) = (gamma u.v + coef0) ** degree, for a whole degree from 1 to a million."""
 
     gamma: float
     coef0: float = 0.0
@@ -82,8 +84,9 @@ class Polynomial(Kernel):
     def __post_init__(self) -> None:
         _require_positive_gamma(self, self.gamma)
         _require_finite(self, coef0=self.coef0)
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"Polynomial: degree must be a whole number of at least 1, got {self.degree}")
+        if not 1 <= self.degree <= _HIGHEST_DEGREE or self.degree != int(self.degree):
+            highest = _HIGHEST_DEGREE
+            raise ValueError(f"Polynomial: degree must be a whole number from 1 to {highest:,}, got {self.degree}")
         object.__setattr__(self, "degree", int(self.degree))
 
     def matrix(self, a: Any, b: Any) -> Matrix:

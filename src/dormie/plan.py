@@ -11,6 +11,8 @@ from numbers import Real
 from typing import Any
 
 from dormie.machine import Machine
+from dormie.printable import printable
+from dormie.rules import Rule, Value
 from dormie.stages.base import Stage
 from dormie.stages.dense import Dense
 
@@ -31,6 +33,10 @@ class Tolerance:
     """Every value is within epsilon of the real-number value, certified."""
 
     epsilon: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < math.inf:
+            raise ValueError(f"a tolerance must be positive and finite, got {self.epsilon}")
 
     def __str__(self) -> str:
         return f"tolerance: every value is within {self.epsilon:g} of the full sum, certified"
@@ -120,10 +126,10 @@ class Risk:
 
 
 def few(labels: Sequence[str]) -> str:
-    """All of them, or the first few and how many more there are."""
+    """All of them, or the first few and how many more there are; ready to be shown."""
     shown = labels if len(labels) <= _MOST_SHOWN else labels[: _MOST_SHOWN - 1]
     more = f" and {len(labels) - len(shown)} more" if len(shown) < len(labels) else ""
-    return ", ".join(shown) + more
+    return ", ".join(map(printable, shown)) + more
 
 
 def percent(share: float) -> str:
@@ -183,6 +189,7 @@ class Plan:
         bold = [stage for stage in self.stages if not stage.certified]
         if bold and not isinstance(self.guarantee, Risk):
             raise ValueError(f"a plan with {bold[0]}, which was measured and not proved, can only promise a risk")
+        _require_promise_of_rule(self.guarantee, self.machine.rule)
 
     @property
     def dense(self) -> Dense:
@@ -190,6 +197,21 @@ class Plan:
         last = self.stages[-1]
         assert isinstance(last, Dense)
         return last
+
+
+def _require_promise_of_rule(guarantee: Guarantee, rule: Rule) -> None:
+    """ValueError unless stages that go by the rule keep the promise: they stop at its tolerance, whatever it is."""
+    if not isinstance(rule, Value):
+        if isinstance(guarantee, Tolerance):
+            raise ValueError("a tolerance is promised of values, and the machine's rule tells classes")
+        return
+    if isinstance(guarantee, Risk):
+        raise ValueError("a risk is promised of classes, and the machine's rule gives values")
+    promised = guarantee.epsilon if isinstance(guarantee, Tolerance) else 0.0
+    if rule.tolerance != promised:
+        raise ValueError(
+            f"the promise, {guarantee}, is not that of the machine's rule, which has a tolerance of {rule.tolerance:g}"
+        )
 
 
 def versions() -> dict[str, str]:

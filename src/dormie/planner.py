@@ -69,7 +69,8 @@ def compile(
     risk       the share of rows that may get another answer than the model's, such as 0.001 (default: none may)
     confidence that the risk is kept, over the draw of `rows`
     per_class  whether the risk is to hold for the rows of each class
-    tolerance  for regressors: how far a value may be off (default: not at all)
+    tolerance  for regressors: how far a value may be off (default: not at all; of a `Machine` whose `Value` rule has a
+               tolerance, as far as that)
     methods    the stages to choose from, by name (default: all); the dense stage always follows
     effort     how long fitting the stages may take: "quick", "normal" (up to a minute) or "thorough" (many minutes)
     seed       of the sample

@@ -19,6 +19,7 @@ from dormie.anytime import Answers, Step
 from dormie.explain import explain
 from dormie.machine import Floats
 from dormie.plan import Plan
+from dormie.printable import printable
 from dormie.rows import check_rows, require_finite_vectors
 from dormie.stages import FastStopping, Geometry
 
@@ -137,7 +138,7 @@ class Predictor:
 
     def __repr__(self) -> str:
         return (
-            f"Predictor of {self.plan.source.description}\n"
+            f"Predictor of {printable(self.plan.source.description)}\n"
             f"  {self.plan.machine}\n"
             f"  stages: {flow.describe(self.plan.stages)}\n"
             f"  promise: {self.plan.guarantee}"

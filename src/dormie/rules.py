@@ -7,6 +7,7 @@ in `classes`; `labels` turns them into what the user trained with.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,18 +127,25 @@ class OneVsOneVote(ClassRule):
         first, second = np.triu_indices(len(self.classes), 1)
         return first, second
 
+    @cached_property
+    def _ballots(self) -> tuple[Indices, Indices, Indices]:
+        """Pairs in the order of their second class; where the pairs of each first class begin, and of each second."""
+        k, (_, second) = len(self.classes), self.pairs
+        ahead = np.arange(k - 1)
+        return np.argsort(second, kind="stable"), ahead * (2 * k - ahead - 1) // 2, ahead * (ahead + 1) // 2
+
     def check_outputs(self, c: int) -> None:
         k = len(self.classes)
         if c != k * (k - 1) // 2:
             raise ValueError(f"OneVsOneVote of {k} classes reads {k * (k - 1) // 2} outputs, the machine has {c}")
 
     def _votes(self, first_wins: Booleans, second_wins: Booleans) -> npt.NDArray[np.int32]:
-        first, second = self.pairs
-        ballots = np.zeros((len(first), len(self.classes)), dtype=np.float32)
-        other = ballots.copy()
-        ballots[np.arange(len(first)), first] = 1
-        other[np.arange(len(second)), second] = 1
-        return (first_wins.astype(np.float32) @ ballots + second_wins.astype(np.float32) @ other).astype(np.int32)
+        """How many pairs each class wins: sums over the pairs it comes first in, and over those it comes second in."""
+        by_second, starts_first, starts_second = self._ballots
+        votes = np.zeros((len(first_wins), len(self.classes)), dtype=np.int32)
+        votes[:, :-1] += np.add.reduceat(first_wins, starts_first, axis=1, dtype=np.int32)
+        votes[:, 1:] += np.add.reduceat(second_wins[:, by_second], starts_second, axis=1, dtype=np.int32)
+        return votes
 
     def _confidences(self, outputs: Outputs) -> Outputs:
         """scikit-learn's one-vs-rest values: votes, plus summed outputs squeezed into (-1/3, 1/3).
@@ -214,8 +222,8 @@ class Value(Rule):
     flat: bool = True
 
     def __post_init__(self) -> None:
-        if not self.tolerance >= 0:
-            raise ValueError(f"Value: tolerance must not be negative, got {self.tolerance}")
+        if not 0 <= self.tolerance < math.inf:
+            raise ValueError(f"Value: tolerance must be finite and not negative, got {self.tolerance}")
 
     def check_outputs(self, c: int) -> None:
         if self.flat and c != 1:

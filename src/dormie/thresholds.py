@@ -20,6 +20,7 @@ from dormie.rules import OneVsOneVote, Rule, Sign, Value
 
 Booleans = npt.NDArray[np.bool_]
 
+_MOST_SHOWN = 20  # numbers in a message
 NEVER = 1e300  # the half-width of thresholds that nothing is beyond; plan files hold no infinity
 
 
@@ -70,6 +71,12 @@ def require_thresholds(stage: str, arrays: Mapping[str, npt.NDArray[Any]], shape
         require_floats(stage, name, arrays[name], shape)
     if (arrays["half"] < 0).any():
         raise ValueError(f"{stage}: half must not be negative")
+
+
+def some_of(numbers: npt.NDArray[Any]) -> str:
+    """A list of numbers for a message, which need not hold all of a long one."""
+    few: list[Any] = numbers[:_MOST_SHOWN].tolist()
+    return f"{few}" if len(few) == len(numbers) else f"{few} and {len(numbers) - len(few):,} more"
 
 
 def require_caution(stage: str, caution: Any) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dormie.kernels import RBF, Kernel
 from dormie.machine import Affine, Machine
-from dormie.plan import Exact, Plan, Source
+from dormie.plan import Exact, Plan, Source, Tolerance
 from dormie.plan_file import archive, npy
 from dormie.plan_file.describe import describe
 from dormie.plan_file.document import Document
@@ -20,6 +20,7 @@ from dormie.plan_file.parse import unparse
 from dormie.rules import OneVsOneVote, Rule, Value
 from dormie.stages import Dense
 from dormie.stages.base import Decisions, Stage
+from dormie.stages.room import Shapes, Size
 
 
 class FakeStage(Stage):
@@ -37,6 +38,10 @@ class FakeStage(Stage):
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return self.numbers, self.arrays
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it lays nothing out
+        return 0
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
@@ -57,7 +62,9 @@ def plan_of(
     points, weights, bias = rng.normal(size=(4, 2)), rng.normal(size=(4, c)), rng.normal(size=c)
     machine = Machine(kernel, points, weights, bias, rule, input_map, names)
     source = Source("SVC(C=1.0)", 5, {"scikit-learn": "1.5", "numpy": "2.0"})
-    return Plan(machine, (_stage(machine), Dense(machine)), Exact(), source, ("merge_duplicates", "center"))
+    tolerance = rule.tolerance if isinstance(rule, Value) else 0.0
+    guarantee = Tolerance(tolerance) if tolerance else Exact()
+    return Plan(machine, (_stage(machine), Dense(machine)), guarantee, source, ("merge_duplicates", "center"))
 
 
 def _stage(machine: Machine) -> FakeStage:

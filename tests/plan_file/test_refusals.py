@@ -19,7 +19,7 @@ from dormie.plan_file.describe import describe
 from dormie.plan_file.document import SCHEMA, Document
 from dormie.plan_file.parse import unparse
 
-from .plans import assert_same_plan, crafted, plan_of, written
+from .plans import FakeStage, assert_same_plan, crafted, plan_of, written
 
 
 def _assert_refused(folder: Path, data: bytes, message: str) -> None:
@@ -103,6 +103,25 @@ def test_a_document_left_alone_is_accepted(tmp_path: Path) -> None:
     assert_same_plan(plan_of(names=("a", "b")), load(written(tmp_path, crafted(lambda _: None))))
 
 
+def _values(tolerance: float, guarantee: dict[str, Any]) -> Callable[[Document], None]:
+    """A rule of values with a tolerance, and a promise that may be another one."""
+
+    def change(document: Document) -> None:
+        del document.schema["arrays"][CLASSES], document.arrays[CLASSES]
+        _set("machine", "rule", to={"name": "value", "tolerance": tolerance, "flat": False})(document)
+        _set("guarantee", to=guarantee)(document)
+
+    return change
+
+
+def _tolerance(epsilon: float) -> dict[str, Any]:
+    return {"name": "tolerance", "epsilon": epsilon}
+
+
+def _polynomial(degree: int) -> Callable[[Document], None]:
+    return _set("machine", "kernel", to={"name": "polynomial", "gamma": 1.0, "coef0": 0.0, "degree": degree})
+
+
 POINTS, CLASSES = "machine/points.npy", "machine/classes.npy"
 CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
     "newer protocol": (_set("protocol", to=3), "protocol 3 by dormie .* upgrade to dormie"),
@@ -155,6 +174,10 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
     "names too few": (_set("machine", "feature_names", to=["a"]), "1 feature names for 2 features"),
     "names no text": (_set("machine", "feature_names", to=["a", 1]), r"feature_names\[1\] must be text"),
     "no stages": (_set("stages", to=[]), "stages is empty"),
+    "stages without end": (
+        lambda document: document.schema["stages"].extend([{"name": "dense", "numbers": {}, "arrays": {}}] * 15),
+        "there are 17 stages, and a plan has at most 16",
+    ),
     "stage unknown": (_set("stages", 0, "name", to="os.system"), r"stages\[0\] is 'os.system'"),
     "stage no object": (_set("stages", 0, to="dense"), r"stages\[0\] must be an object"),
     "stage number a list": (_set("stages", 0, "numbers", "size", to=[1]), "numbers.*found a list"),
@@ -162,6 +185,18 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
     "stage does not fit": (_replace_array("stages/0/T.npy", np.zeros((2, 5))), "T must fit the machine"),
     "stage array flat": (_replace_array("stages/0/T.npy", np.zeros(6)), "do not fit together"),
     "guarantee unknown": (_set("guarantee", "name", to="always right"), "guarantee is 'always right'"),
+    "exact with a tolerance": (_values(5.0, {"name": "exact"}), "which has a tolerance of 5"),
+    "another tolerance than the rule's": (_values(5.0, _tolerance(1.0)), "which has a tolerance of 5"),
+    "tolerance of nothing": (_values(0.0, _tolerance(0.0)), "must be positive and finite, got 0"),
+    "tolerance negative": (_values(0.0, _tolerance(-1.0)), "must be positive and finite, got -1"),
+    "tolerance of classes": (_set("guarantee", to=_tolerance(1.0)), "a tolerance is promised of values"),
+    "risk of values": (
+        lambda document: (_risk()(document), _values(0.0, document.schema["guarantee"])(document))[0],
+        "a risk is promised of classes",
+    ),
+    "degree beyond an int": (_polynomial(2**40), "degree must be a whole number from 1 to 1,000,000"),
+    "degree at the end of an int": (_polynomial(2**31 - 1), "degree must be a whole number from 1 to 1,000,000"),
+    "degree of nothing": (_polynomial(0), "degree must be a whole number from 1 to 1,000,000"),
     "risk of nothing": (_risk(alpha=0.0), "alpha must lie between 0 and 1"),
     "risk of all": (_risk(alpha=1.0), "alpha must lie between 0 and 1"),
     "risk whole": (_risk(alpha=1), "alpha must be a number with a decimal point"),
@@ -251,6 +286,26 @@ def test_a_document_off_the_protocol_is_refused(
     _assert_refused(tmp_path, crafted(change), message)
 
 
+@pytest.mark.parametrize("error", [RuntimeError, AttributeError, OverflowError, AssertionError, KeyError, TypeError])
+def test_whatever_goes_wrong_in_building_a_stage_is_the_files_fault(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise error("std::bad_cast \x1b[2J")
+
+    monkeypatch.setattr(FakeStage, "restore", fails)
+    _assert_refused(tmp_path, crafted(lambda _: None), r"do not fit together: .*std::bad_cast .*x1b\[2J")
+
+
+def test_too_little_memory_is_not_the_files_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(FakeStage, "restore", fails)
+    with pytest.raises(MemoryError):
+        load(written(tmp_path, crafted(lambda _: None)))
+
+
 def test_an_array_with_another_checksum_is_refused(tmp_path: Path) -> None:
     document = describe(plan_of())
     document.arrays[POINTS] = bytes(document.arrays[POINTS])[:-1] + b"\1"
@@ -278,7 +333,7 @@ def _with_schema(text: str | bytes) -> bytes:
         ('{"protocol": ' + "9" * 100_000 + "}", "whole number of 100000 digits"),
         ('{"protocol": ' + "[" * 100_000 + "]" * 100_000 + "}", "cannot be read"),
         ('{"a": ' * 100_000 + "1" + "}" * 100_000, "cannot be read"),
-        ('{"a": "' + "x" * (9 << 20) + '"}', "at most 8,388,608 are read"),
+        ('{"a": "' + "x" * (9 << 20) + '"}', "at most 4,194,304 are read"),
     ],
     ids=range(13),
 )

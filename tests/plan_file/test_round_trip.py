@@ -78,7 +78,8 @@ def test_rules_come_back(rule: Rule, path: Path) -> None:
 
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=["exact", "tolerance", "risk", "risk of each class"])
 def test_guarantees_come_back(guarantee: Guarantee, path: Path) -> None:
-    save(replace(plan_of(), guarantee=guarantee), path)
+    rule = Value(guarantee.epsilon, flat=False) if isinstance(guarantee, Tolerance) else None
+    save(replace(plan_of(rule), guarantee=guarantee), path)
     loaded = load(path).guarantee
     assert type(loaded) is type(guarantee)
     assert loaded == guarantee
@@ -240,8 +241,8 @@ class _OwnKernel(RBF):
 def test_what_could_not_be_loaded_is_not_saved(path: Path) -> None:
     with pytest.raises(ValueError, match="no word for _OwnKernel"):
         save(plan_of(kernel=_OwnKernel(1.0)), path)
-    with pytest.raises(PlanFileError, match=r"rule\.tolerance must be finite"):
-        save(plan_of(Value(np.inf, flat=False)), path)
+    with pytest.raises(PlanFileError, match=r"source\.seconds must be finite"):
+        save(replace(plan_of(), source=replace(plan_of().source, seconds=np.inf)), path)
     with pytest.raises(PlanFileError, match="shorten the feature names"):
         save(plan_of(names=("x" * (9 << 20), "y")), path)
     assert not path.exists()

@@ -6,6 +6,7 @@ from typing import Any
 
 from dormie.errors import PlanFileError
 from dormie.plan_file.audit_arrays import audit_arrays
+from dormie.plan_file.audit_room import MOST_STAGES, audit_room
 from dormie.plan_file.document import PROTOCOL, Document
 from dormie.plan_file.require import Kinds, require_fields, require_kind, shown
 from dormie.plan_file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
@@ -61,6 +62,7 @@ def audit(document: Document) -> None:
     _require_names(schema["rewrites"], "rewrites")
     for number, trial in enumerate(schema["trials"]):
         require_fields(trial, f"trials[{number}]", dict(TRIAL))
+    audit_room(document)
 
 
 def _audit_protocol(schema: dict[str, Any]) -> None:
@@ -188,6 +190,8 @@ def _audit_stages(schema: dict[str, Any]) -> list[str]:
     """The arrays they refer to."""
     if not schema["stages"]:
         raise PlanFileError("stages is empty, and a plan has at least one")
+    if len(schema["stages"]) > MOST_STAGES:
+        raise PlanFileError(f"there are {len(schema['stages']):,} stages, and a plan has at most {MOST_STAGES}")
     return [name for number, stage in enumerate(schema["stages"]) for name in _audit_stage(stage, number, schema)]
 
 

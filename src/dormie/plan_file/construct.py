@@ -15,6 +15,7 @@ from dormie.plan import Count, Evidence, Guarantee, Plan, Source, Trial
 from dormie.plan_file import npy
 from dormie.plan_file.document import Document
 from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form
+from dormie.printable import printable
 from dormie.rules import Rule
 from dormie.stages import STAGES
 from dormie.stages.base import Stage
@@ -30,8 +31,10 @@ def construct(document: Document) -> Plan:
         source, rewrites = Source(**schema["source"]), tuple(schema["rewrites"])
         trials = tuple(Trial(**trial) for trial in schema["trials"])
         return Plan(machine, stages, guarantee, source, rewrites, trials, schema.get("note", ""))
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise PlanFileError(f"the parts of the plan do not fit together: {error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever it is, the file is what is wrong, and callers know one error for that
+        raise PlanFileError(f"the parts of the plan do not fit together: {printable(str(error))}") from error
 
 
 def _array(name: str, document: Document) -> npt.NDArray[Any]:

@@ -9,7 +9,7 @@ from dormie.errors import PlanFileError
 from dormie.plan_file.archive import Members
 from dormie.plan_file.document import SCHEMA, Document, Raw
 
-MOST_SCHEMA_BYTES = 8 << 20
+MOST_SCHEMA_BYTES = 4 << 20  # as Python objects it may take thirty times as much
 _MOST_DIGITS = 20  # every 64-bit number fits
 
 

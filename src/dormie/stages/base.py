@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
+from dormie.stages.room import Shapes, Size
 
 
 NO_ROWS = np.empty(0, dtype=np.int64)
@@ -50,6 +51,11 @@ class Stage(ABC):
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Numbers and arrays that, with the machine, make this stage again."""
+
+    @classmethod
+    @abstractmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
+        """Bytes that the stage takes besides its arrays, which are of these shapes: see `dormie.stages.room`."""
 
     @classmethod
     @abstractmethod

@@ -24,6 +24,7 @@ from dormie.rows import require_finite_vectors, some
 from dormie.rules import Rule, Value
 from dormie.source_sum import SourceSum, known
 from dormie.stages.base import Decisions, Stage
+from dormie.stages.room import Shapes, Size, packed
 
 
 class Dense(Stage):
@@ -106,6 +107,10 @@ class Dense(Stage):
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {} if self.certified else {"certified": False}, {}
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it has no arrays
+        return packed(machine, 4) + 2 * packed(machine, 8)  # float32, float64, and float64 for differences
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Dense:

@@ -20,6 +20,7 @@ from dormie import native, reference
 from dormie.machine import Floats, Machine
 from dormie.rows import require_finite
 from dormie.stages.base import Decisions, Stage, require_inner_product
+from dormie.stages.room import Shapes, Size, packed, panels
 
 
 class FastStopping(Stage):
@@ -49,6 +50,12 @@ class FastStopping(Stage):
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {}, {}
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it has no arrays
+        ordered = 16 * machine.points * (machine.features + machine.outputs + 2)  # and once more while it is made
+        tails = 16 * machine.outputs * (panels(machine.points, 4) + 1)
+        return ordered + tails + packed(machine, 4)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> FastStopping:

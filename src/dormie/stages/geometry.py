@@ -32,6 +32,7 @@ from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 from dormie.rows import require_finite
 from dormie.stages.base import Decisions, Stage, require_inner_product
+from dormie.stages.room import Shapes, Size, extent, packed, parts
 from dormie.triangular import cholesky, solve_lower
 
 _UP = 1 + 1e-9  # room for the rounding of the norms themselves
@@ -102,6 +103,12 @@ class Geometry(Stage):
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         return {"budget": self.budget}, dict(self.arrays)
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
+        k = extent(shapes, "points")
+        tiles = parts(k, 16)
+        return packed(Size(k, machine.features, 0), 8) + 1024 * tiles * (tiles + 1)  # half the factor, tile by tile
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Geometry:

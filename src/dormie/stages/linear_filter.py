@@ -22,6 +22,7 @@ from dormie.machine import Floats, Machine
 from dormie.rows import mapped, require_finite
 from dormie.stages.base import CautiousStage, Decisions
 from dormie.stages.dense import Dense
+from dormie.stages.room import Shapes, Size, padded
 from dormie.thresholds import (
     Booleans,
     Thresholds,
@@ -94,6 +95,10 @@ class LinearFilter(CautiousStage):
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {"caution": self.caution}, dict(self.arrays)
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - they are those of the machine
+        return machine.outputs * (padded(machine.features, 8) + 32)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> LinearFilter:

@@ -31,7 +31,15 @@ from dormie.rows import mapped, require_finite
 from dormie.sketch import foreseen, foresight, principal_directions, scores, tug_of_war
 from dormie.stages.base import CautiousStage, Decisions
 from dormie.stages.dense import Dense
-from dormie.thresholds import Thresholds, require_caution, require_classifier, require_floats, require_thresholds
+from dormie.stages.room import Shapes, Size, extent, packed, padded
+from dormie.thresholds import (
+    Thresholds,
+    require_caution,
+    require_classifier,
+    require_floats,
+    require_thresholds,
+    some_of,
+)
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -87,7 +95,8 @@ class Nearest(CautiousStage):
         budget      terms after which a row goes on to the next stage (default: 256, or all)
         steps       after how many terms to ask (default: 0 with foresight, 1, 2, 3, 4, 6, 8, 12, ... up to the budget)
         window      steps to either side that the paper's thresholds are smoothed over
-        cells       that share an order (default: one for every hundred rows, at most 64)
+        cells       that share an order (default: one for every hundred rows, at most 64, and at most as many as take
+                    eight times the memory of the machine's points)
         """
         _require_choice("form", form, FORMS)
         _require_choice("mode", mode, MODES)
@@ -99,9 +108,9 @@ class Nearest(CautiousStage):
         if not machine.n_points:
             raise ValueError("nearest: the machine has no points, so there is nothing to put in order")
         basis = principal_directions(machine.points, _components(machine, components))
-        wanted = 0 if form == "query" else cells or max(1, min(_CELLS, len(x) // _ROWS_A_CELL))
         ahead = _foresight(machine, basis, rows) if form == "query" and mode == "calibrated" else 0.0
         at = _steps(machine, budget, steps, int(ahead == 0))
+        wanted = 0 if form == "query" else cells or _usual_cells(machine, len(x), int(at[-1]))
         arrays = {"basis": basis, "steps": at, "foresight": np.array([ahead])}
         arrays |= _cells(machine, basis, x, int(at[-1]), wanted, seed)
         shape = (len(at), max(len(arrays["centers"]), 1), machine.n_outputs)
@@ -161,6 +170,13 @@ class Nearest(CautiousStage):
         return {"caution": self.caution}, dict(self.arrays)
 
     @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
+        thresholds = 16 * machine.outputs * extent(shapes, "middle", 0) * extent(shapes, "middle", 1)
+        sketch = packed(Size(extent(shapes, "basis"), machine.features, 0), 4)
+        laid_out = _cells_room if extent(shapes, "centers") else _query_room
+        return thresholds + sketch + laid_out(machine, shapes)
+
+    @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Nearest:
         if set(numbers) != {"caution"} or set(arrays) != {*native.NEIGHBOURS, "middle", "half"}:
             raise ValueError("nearest: the arrays or numbers of another stage")
@@ -170,14 +186,29 @@ class Nearest(CautiousStage):
         return Nearest, (self.machine, self.arrays, self.caution)
 
 
+def _cells_room(machine: Size, shapes: Shapes) -> int:
+    """A copy of its points for each cell."""
+    last = extent(shapes, "orders", 1)
+    cell = packed(Size(last, machine.features, 0), 4) + 4 * last + padded(extent(shapes, "centers", 1), 4)
+    return extent(shapes, "centers") * cell + 8 * last * machine.features
+
+
+def _query_room(machine: Size, shapes: Shapes) -> int:
+    """Every point in few coordinates, and once more while those are worked out; all points one after the other."""
+    points, components = machine.points + 64, extent(shapes, "basis") + 2
+    few = Size(points, components, machine.outputs)
+    return packed(few, 4) + points * (16 * components + 8 * machine.outputs + padded(machine.features, 4) + 32)
+
+
 def _require_fit(machine: Machine, arrays: Arrays) -> None:
     """ValueError unless the arrays are of the shapes and ranges that `fit` gives them."""
     require_classifier(Nearest.name, machine)
     steps = _require_steps(machine, arrays["steps"], int(not arrays["foresight"].any()))
     p = len(arrays["basis"]) if arrays["basis"].ndim else 0
     m = len(arrays["centers"]) if arrays["centers"].ndim else 0
-    if not 1 <= p <= _MOST_COMPONENTS:
-        raise ValueError(f"nearest: basis must have between 1 and {_MOST_COMPONENTS} directions, got {p}")
+    most = min(machine.n_features, _MOST_COMPONENTS)
+    if not 1 <= p <= most:
+        raise ValueError(f"nearest: basis must have between 1 and {most} directions, got {p}")
     require_thresholds(Nearest.name, arrays, (len(steps), max(m, 1), machine.n_outputs))
     for name, shape in (("basis", (p, machine.n_features)), ("foresight", (1,)), ("centers", (m, p))):
         require_floats(Nearest.name, name, arrays[name], shape)
@@ -199,7 +230,7 @@ def _require_steps(machine: Machine, steps: npt.NDArray[Any], least: int) -> npt
     if not ascending or not 1 <= steps[-1] <= machine.n_points:
         raise ValueError(
             f"nearest: steps must ascend from at least {least} to at most the {machine.n_points} points, "
-            f"got {steps.tolist()}"
+            f"got {some_of(steps)}"
         )
     return steps
 
@@ -231,6 +262,11 @@ def _steps(machine: Machine, budget: int | None, steps: Sequence[int] | None, le
     last = min(budget or _BUDGET, machine.n_points)
     usual = sorted({least, *(size << k for size in (1, 3) for k in range(last.bit_length()))})
     return np.array([*(k for k in usual if k < last), last], dtype=np.int64)
+
+
+def _usual_cells(machine: Machine, rows: int, last: int) -> int:
+    """Each has `last` of the points in float32."""
+    return max(1, min(_CELLS, rows // _ROWS_A_CELL, 16 * machine.n_points // last))
 
 
 def _foresight(machine: Machine, basis: Floats, rows: Any) -> float:

@@ -33,7 +33,8 @@ from dormie.machine import Floats, Machine
 from dormie.rounding import UNIT, kernel_value_error
 from dormie.rows import require_finite
 from dormie.stages.base import CautiousStage, Decisions, require_inner_product
-from dormie.thresholds import require_caution
+from dormie.stages.room import Shapes, Size, extent, packed, panel, panels
+from dormie.thresholds import require_caution, some_of
 from dormie.triangular import cholesky, solve_gram
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -128,6 +129,11 @@ class ReducedSet(CautiousStage):
         return {"certified": self.certified, "caution": self.caution}, dict(self.arrays)
 
     @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
+        levels = panels(extent(shapes, "weights"), 4) + extent(shapes, "sizes")  # every level begins a panel
+        return packed(Size(extent(shapes, "points"), machine.features, 0), 4) + levels * panel(machine.outputs)
+
+    @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> ReducedSet:
         if set(arrays) != set(native.VECTORS) or {n: type(v) for n, v in numbers.items()} != _NUMBERS:
             raise ValueError("reduced_set: the arrays or numbers of another stage")
@@ -169,7 +175,7 @@ def _require_sizes(arrays: Arrays) -> tuple[int, list[int]]:
     if sizes.ndim != 1 or sizes.dtype != np.int64 or not len(sizes):
         raise ValueError(f"reduced_set: sizes must be a list of int64, got {sizes.dtype} of shape {sizes.shape}")
     if sizes[0] < 1 or (sizes[1:] <= sizes[:-1]).any() or sizes[-1] != n:
-        raise ValueError(f"reduced_set: sizes must ascend from at least 1 to the {n} vectors, got {sizes.tolist()}")
+        raise ValueError(f"reduced_set: sizes must ascend from at least 1 to the {n} vectors, got {some_of(sizes)}")
     return n, sizes.tolist()
 
 

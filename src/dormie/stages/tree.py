@@ -24,6 +24,7 @@ from dormie.machine import Floats, Machine
 from dormie.rows import require_finite_vectors
 from dormie.stages.base import CautiousStage, Decisions
 from dormie.stages.dense import Dense
+from dormie.stages.room import Shapes, Size, extent, padded
 from dormie.thresholds import NEVER, require_caution, require_floats
 from dormie.tree.structure import Tree, Walk
 
@@ -31,6 +32,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 _TREE = tuple(field.name for field in fields(Tree))
 _INTEGERS = ("children", "offsets")
+_NODE_BYTES = 500  # of a node or terminal, in the lists that its depth is worked out with
 _SHARED_ROWS = 10.0  # a terminal's error counts as if so many more rows ended there, with the error of all
 
 
@@ -99,6 +101,13 @@ class TreeWalk(CautiousStage):
         if isinstance(self.machine.kernel, Custom):
             raise ValueError("tree: over a Python function as kernel it cannot be saved, nothing that runs can")
         return {"caution": self.caution}, {n: getattr(self.tree, n) for n in _TREE} | {"half_widths": self.half_widths}
+
+    @classmethod
+    def room(cls, machine: Size, shapes: Shapes) -> int:
+        nodes, terminals = extent(shapes, "points"), extent(shapes, "constants")
+        points = nodes * (8 * machine.features + padded(machine.features + 1, 8) + _NODE_BYTES)
+        weights = 16 * machine.outputs * (extent(shapes, "weights") + 8 * terminals)
+        return points + weights + _NODE_BYTES * terminals
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> TreeWalk:
