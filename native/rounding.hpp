@@ -83,11 +83,14 @@ template <class T> class Rounding {
         const double of_terms = std::min({per_term_ < infinity ? error_sum * per_term_ : infinity,
                                           near_ < infinity ? error_sum * near_ + weight * spread_ : infinity,
                                           most_lost_ < infinity ? weight * most_lost_ : infinity});
-        const double of_sums = (gamma(ops<T>().weigh_roundings) + panel_error) * largest_;
+        // Panels are added one after the other in double, and then the bias.
+        const double of_panels = double(m_.points_count / panel_width<T> + 4) * 0x1p-53;
+        const double of_sums = (gamma(ops<T>().weigh_roundings) + of_panels) * largest_;
         return 1.001 * (of_terms + error_sum * of_sums + underflow);
     }
 
-    static double bias_error(double bias) { return panel_error * std::abs(bias); }
+    // With the rounding of the sum that the bias is added to, which sum_error has counted.
+    static double bias_error(double bias) { return 0x1p-51 * std::abs(bias); }
 
   private:
     explicit Rounding(const Machine &m) : m_(m) {}
@@ -135,7 +138,6 @@ template <class T> class Rounding {
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
     static constexpr double most = sizeof(T) == 4 ? 1e37 : 1e300;  // nothing may come near to overflowing
     static constexpr double lost_size = 64 * least_normal;  // what an error size may lose below the normal range
-    static constexpr double panel_error = 0x1p-40;          // adding panels in double: thousands of them
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     const Machine &m_;
     double slack_ = 0, per_term_ = 0, largest_ = 1;

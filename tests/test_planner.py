@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,8 @@ from dormie.plan import Count, Evidence, Exact, Risk, Tolerance
 from dormie.rules import Argmax, Rule, Sign, Value
 from dormie.sample import sample_rows
 from dormie.stages import Dense
+
+from . import long_double
 
 
 @pytest.fixture(scope="module")
@@ -303,3 +306,17 @@ def test_a_reduced_set_does_not_fail_for_want_of_landmarks() -> None:
     steep = SVC(kernel="poly", degree=25, gamma=0.1).fit(X, y)
     fast = dormie.compile(steep, X, methods=["reduced_set"])
     assert (fast.predict(X) == steep.predict(X)).all()
+
+
+@pytest.mark.parametrize("tolerance", [1e-16, 1e-25, 5e-324])
+def test_a_tolerance_that_arithmetic_cannot_keep_is_refused_with_one_that_it_can(tolerance: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    model = SVR(C=10).fit(X, X[:, 0] ** 2)
+    with pytest.raises(ValueError, match="closer than float64 arithmetic can certify") as refused:
+        dormie.compile(model, tolerance=tolerance)
+    [within_reach] = re.findall(r"model: (\S+) is within reach", str(refused.value))
+    assert 0 < float(within_reach) < 1e-9
+    kept = dormie.compile(model, tolerance=1.1 * float(within_reach))
+    real = long_double.outputs(kept.plan.machine, X)[:, 0]
+    assert (np.abs(kept.predict(X) - real) <= 1.1 * float(within_reach)).all()

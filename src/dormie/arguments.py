@@ -10,17 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from dormie import anytime
 from dormie.calibration import rows_needed
+from dormie.kernels import Custom
 from dormie.machine import Machine
 from dormie.plan import Exact, Guarantee, Tolerance, require_share
 from dormie.risk import Request
-from dormie.rows import check_rows, require_finite_vectors
+from dormie.rows import check_rows, require_finite_vectors, unmapped
 from dormie.rules import Value
 from dormie.stages import STAGES, Dense, Geometry, LinearFilter, Nearest, TreeWalk
 from dormie.training_rows import warn_of_training_rows
 
 CONFIDENCE = 0.95
 
+_ROWS_OF_REACH = 256  # that show how close float64 comes
 _LEAST_RISK, _LEAST_DOUBT = 1e-12, 1e-9  # closer to 0 or 1 the rows needed cannot be told, or had
 
 
@@ -80,6 +83,25 @@ def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarant
             "rule of a Machine"
         )
     return machine.changed(rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
+
+
+def require_within_reach(machine: Machine, tolerance: float, rows: Any | None) -> None:
+    """Raise for a tolerance that float64 cannot keep on rows like the support vectors, or the rows given."""
+    if not machine.of_vectors or not machine.n_points or isinstance(machine.kernel, Custom):
+        return
+    some = unmapped(machine, machine.points[:: max(1, machine.n_points // _ROWS_OF_REACH)])
+    least = max(_reach(machine, some), 0.0 if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
+    if tolerance < least:
+        raise ValueError(
+            f"tolerance={tolerance:g} is closer than float64 arithmetic can certify for this model: {least:.2g} is within "
+            "reach. Pass that or more, or leave tolerance out for plain float64 values"
+        )
+
+
+def _reach(machine: Machine, rows: Any) -> float:
+    """The largest radius of the full sum's intervals, rewriting included."""
+    low, high = anytime.interval(None, Dense(machine), rows, None)
+    return float((high - low).max(initial=0.0)) / 2
 
 
 def risk_request(

@@ -21,6 +21,7 @@ from dormie.arguments import (
     method_names,
     promise,
     require_no_need_of_risk,
+    require_within_reach,
     risk_request,
     whole_seed,
 )
@@ -30,7 +31,7 @@ from dormie.contest import Contest, Family, best_of
 from dormie.errors import MissingClassWarning, UnreadableModelError
 from dormie.kernels import Custom
 from dormie.machine import Machine
-from dormie.plan import Guarantee, Plan, Risk, Source, Trial, few, versions
+from dormie.plan import Guarantee, Plan, Risk, Source, Tolerance, Trial, few, versions
 from dormie.predictor import Predictor
 from dormie.progress import Progress
 from dormie.readers import read
@@ -95,6 +96,8 @@ def compile(
     with Progress() as progress, one_thread():
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
+        if isinstance(guarantee, Tolerance):
+            require_within_reach(machine, guarantee.epsilon, checked)
         bold = None
         if request is not None and machine.n_points:
             parts = Parts.of(machine, checked, fitting, request)

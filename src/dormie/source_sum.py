@@ -58,4 +58,3 @@ def _ddot() -> Any:
     from scipy.linalg import cython_blas  # here: see above
 
     return cython_blas.__pyx_capi__["ddot"]
-

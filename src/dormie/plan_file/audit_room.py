@@ -15,7 +15,7 @@ from dormie.stages.room import Size
 
 MOST_STAGES = 16
 _TIMES, _SPARE = 14, 32 << 20  # with what reading takes, loading stays below 20 times the file's size and 50 MB
-_TILES = 256  # bytes a feature: a tile of points in float32 and in float64, which any full sum takes
+_TILES = 384  # bytes a feature: a tile of points in float32, in float64 and for differences, which full sums take
 _LABEL = 100  # bytes of a label held as a Python string
 
 

@@ -59,7 +59,9 @@ def deviation(before: Machine, after: Machine) -> Margin:
     with np.errstate(all="ignore"):
         (one, lost), (other, lost_too) = (_weighted_features(kernel, machine, sizes) for machine in (before, after))
         apart = np.abs(one - other) + lost + lost_too
-        units = np.where(np.arange(len(sizes)) < before.n_features, math.sqrt(kernel.gamma), math.sqrt(abs(kernel.coef0)))
+        units = np.where(
+            np.arange(len(sizes)) < before.n_features, math.sqrt(kernel.gamma), math.sqrt(abs(kernel.coef0))
+        )
         apart *= (units * sizes)[_factors(kernel, len(sizes))].prod(axis=1)[:, None]
         return of_feature_space(before.kernel, np.linalg.norm(apart, axis=0) * 1.01)
 
