@@ -41,6 +41,7 @@ class Predictor:
         self.plan = plan
         self._dense = plan.dense.exact()
         self._dense.prepare()
+        self._unseen = anytime.unseen_answer(plan.machine)  # now rather than in a call that has a deadline
 
     @overload
     def predict(self, X: Any) -> npt.NDArray[Any]: ...
@@ -58,7 +59,7 @@ class Predictor:
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         try:
-            answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows)
+            answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows, self._unseen)
         except ValueError:  # a value that is not finite, by its place among the rows then at work: say its place in X
             require_finite_vectors(rows, machine)
             raise
