@@ -27,10 +27,15 @@ LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const 
 
 template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team, const Finish &finish) const {
     const int c = int(bias_.size());
-    team.run((rows.n + block_rows - 1) / block_rows, [&](ptrdiff_t task, int worker) {
+    struct Space {
+        Aligned<double> x;
+        std::vector<double> g;
+    };
+    std::vector<Space> spaces(team.threads());
+    auto prepare = [&](int worker) { spaces[worker] = {Aligned<double>(size_t(stride_)), std::vector<double>(c)}; };
+    team.run((rows.n + block_rows - 1) / block_rows, prepare, [&](ptrdiff_t task, int worker) {
         if (rows.n > block_rows && team.should_stop()) return;
-        Aligned<double> x{size_t(stride_)};
-        std::vector<double> g(c);
+        auto &[x, g] = spaces[worker];
         for (ptrdiff_t i = task * block_rows; i < std::min(rows.n, (task + 1) * block_rows); i++) {
             const double *row = rows.row(i, x.get());
             if (row != x.get()) std::copy_n(row, rows.d, x.get());

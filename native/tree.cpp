@@ -38,7 +38,9 @@ class Tree::Block {
           outputs_(size_t(capacity) * t_.machine_.outputs),
           order_(capacity),
           right_(capacity),
-          row_(t_.machine_.outputs) {}
+          row_(t_.machine_.outputs) {
+        ways_.reserve(capacity + 1);  // each holds a row at least
+    }
 
     void fill(const Rows &rows, ptrdiff_t from, int count) {
         count_ = count;
