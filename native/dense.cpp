@@ -112,7 +112,7 @@ template void Dense::interval<double>(const Rows &, Team &, double *, double *) 
 
 std::vector<ptrdiff_t> Dense::decide(const Rows &rows, bool certified, Team &team, int64_t *answers,
                                      double *values) const {
-    std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
+    auto judges = for_each_thread<Judge>(team.threads(), machine_.rule, machine_.outputs);
     auto keep = [&](ptrdiff_t i, const double *g) {
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
     };

@@ -48,7 +48,7 @@ template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team
 }
 
 void LinearFilter::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers) const {
-    std::vector<Referee> referees(team.threads(), Referee(rule_, ptrdiff_t(bias_.size())));
+    auto referees = for_each_thread<Referee>(team.threads(), rule_, ptrdiff_t(bias_.size()));
     evaluate(rows, team,
              [&](ptrdiff_t i, const double *g, int worker) { answers[i] = referees[worker].settle(g, thresholds); });
 }

@@ -34,6 +34,14 @@ inline bool can_throw() {
     return all && std::uncaught_exceptions() == 0;
 }
 
+// One for each thread, none of them copied.
+template <class T, class... Args> std::vector<T> for_each_thread(int threads, const Args &...args) {
+    std::vector<T> made;
+    made.reserve(size_t(threads));
+    for (int i = 0; i < threads; i++) made.emplace_back(args...);
+    return made;
+}
+
 class Team {
   public:
     // interrupted: called from the calling thread only, about ten times a second; true means stop.
@@ -55,7 +63,7 @@ class Team {
             }
         };
         std::vector<std::thread> others;
-        others.reserve(size_t(workers));  // no growth, which might throw, once threads are running
+        others.reserve(size_t(workers - 1));  // no growth, which might throw, once threads are running
         for (int worker = 1; worker < workers; worker++) {
             try {
                 others.emplace_back(share, worker);
