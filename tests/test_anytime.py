@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.svm import SVC
 
 import dormie
-from dormie import anytime
 from dormie.anytime import Step, _chunks
 from dormie.stages import Geometry
 from dormie.stages.base import Decisions
@@ -117,7 +117,7 @@ def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monke
         now[0] += 2.0
         return Decisions(np.full(len(rows), -1), np.zeros(len(rows), dtype=bool), 1)
 
-    monkeypatch.setattr(anytime.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(geometry, "decide", decide)
     monkeypatch.setattr(geometry, "interval", None)  # not to be called
     found = fast.predict(moons[1], deadline=1.0)
