@@ -72,11 +72,11 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     const Packed<T> &packed = this->packed<T, form>();
     const bool share_rows = team.threads() == 1 || n >= share_rows_from * team.threads();
     const ptrdiff_t share = share_rows ? (n + team.threads() - 1) / team.threads() : n;
-    const int size = int(std::min<ptrdiff_t>(block_rows, share));
+    const ptrdiff_t most = rows_with_room(block_rows, share_rows ? width : packed.panels * width);
+    const int size = int(std::min(most, share));
     std::vector<std::unique_ptr<Workspace<T>>> spaces(team.threads());
-    auto space_of = [&](int worker) -> Workspace<T> & {
+    auto make_space = [&](int worker) {
         if (!spaces[worker]) spaces[worker] = take_space<T, form>(size);
-        return *spaces[worker];
     };
     auto add = [&](ptrdiff_t panel, Workspace<T> &space, double *sums) {
         if constexpr (form == Form::differences)
@@ -97,8 +97,8 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
     const ptrdiff_t blocks = (n + size - 1) / size;
     const ptrdiff_t *numbers = which ? which->data() : nullptr;
     if (share_rows) {
-        team.run(blocks, [&](ptrdiff_t b, int worker) {
-            Workspace<T> &space = space_of(worker);
+        team.run(blocks, make_space, [&](ptrdiff_t b, int worker) {
+            Workspace<T> &space = *spaces[worker];
             space.block.fill(rows, numbers, b * size, int(std::min<ptrdiff_t>(size, n - b * size)));
             std::fill(space.sums.begin(), space.sums.end(), 0.0);
             for (ptrdiff_t p = 0; p < packed.panels; p++) {
@@ -116,15 +116,18 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
         const int count = int(std::min<ptrdiff_t>(size, n - b * size));
         const ptrdiff_t step = count * width;
         std::vector<double> slots(size_t(packed.panels * step));
-        for (int worker = 0; worker < team.threads(); worker++) space_of(worker).block.fill(rows, numbers, b * size, count);
-        team.run(packed.panels, [&](ptrdiff_t p, int worker) {
-            if (!team.should_stop()) add(p, space_of(worker), slots.data() + p * step);
+        auto fill_space = [&](int worker) {
+            make_space(worker);
+            spaces[worker]->block.fill(rows, numbers, b * size, count);
+        };
+        team.run(packed.panels, fill_space, [&](ptrdiff_t p, int worker) {
+            if (!team.should_stop()) add(p, *spaces[worker], slots.data() + p * step);
         });
-        std::vector<double> &sums = space_of(0).sums;
+        std::vector<double> &sums = spaces[0]->sums;
         std::fill(sums.begin(), sums.end(), 0.0);
         for (ptrdiff_t p = 0; p < packed.panels; p++)
             for (ptrdiff_t i = 0; i < step; i++) sums[i] += slots[p * step + i];
-        finish_block(b * size, space_of(0), sums.data(), 0);
+        finish_block(b * size, *spaces[0], sums.data(), 0);
     }
 }
 
@@ -179,7 +182,7 @@ template void Dense::interval<float>(const Rows &, Team &, double *, double *) c
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
 
 Dense::Decided Dense::decide(const Rows &rows, bool certified, Team &team, int64_t *answers, double *values) const {
-    std::vector<Judge> judges(team.threads(), Judge(machine_.rule, machine_.outputs));
+    auto judges = for_each_thread<Judge>(team.threads(), machine_.rule, machine_.outputs);
     auto keep = [&](ptrdiff_t i, const double *g) {
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
     };

@@ -23,16 +23,19 @@ FastStopping::FastStopping(const Machine &m, bool nonnegative)
       raising_(size_t(packed_.panels + 1) * m.outputs) {
     constexpr double up = 1 + 1e-9;  // more than the rounding of a tail, square root and diagonal included
     const ptrdiff_t c = m.outputs;
+    std::vector<double> roots(size_t(m.points_count));  // sqrt(K(s,s))
+    for (ptrdiff_t i = 0; i < m.points_count; i++) {
+        const double *s = m.points + i * m.features;
+        const double norm2 = squared_norm(s, m.features);
+        roots[i] = std::sqrt(norm_lost(m.kernel, s, m.features, norm2) ? 1 : diagonal(m.kernel, norm2));
+    }
     for (ptrdiff_t p = packed_.panels - 1; p >= 0; p--) {
         const ptrdiff_t from = p * panel_width<float>, to = std::min<ptrdiff_t>(from + panel_width<float>, m.points_count);
         for (ptrdiff_t o = 0; o < c; o++) {
             double lowering = 0, raising = 0;
             for (ptrdiff_t i = from; i < to; i++) {
                 const double weight = m.weights[i * c + o];
-                const double *s = m.points + i * m.features;
-                const double norm2 = squared_norm(s, m.features);
-                const double self = norm_lost(m.kernel, s, m.features, norm2) ? 1 : diagonal(m.kernel, norm2);
-                const double size = std::abs(weight) * std::sqrt(self) * up;
+                const double size = std::abs(weight) * roots[i] * up;
                 if (weight < 0 || !nonnegative) lowering += size;
                 if (weight > 0 || !nonnegative) raising += size;
             }
@@ -46,22 +49,40 @@ FastStopping::FastStopping(const Machine &m, bool nonnegative)
 class FastStopping::Block {
   public:
     Block(const FastStopping &stopping, int capacity)
-        : f_(stopping), space_(f_.machine_, capacity), low_(f_.machine_.outputs), high_(f_.machine_.outputs) {}
+        : f_(stopping),
+          space_(f_.machine_, capacity),
+          judge_(f_.machine_.rule, f_.machine_.outputs),
+          low_(f_.machine_.outputs),
+          high_(f_.machine_.outputs),
+          numbers_(capacity) {
+        open_.reserve(capacity);
+    }
 
     void fill(const Rows &rows, ptrdiff_t from, int count) {
         space_.block.fill(rows, nullptr, from, count);
         std::fill(space_.sums.begin(), space_.sums.end(), 0.0);
-        numbers_.resize(count);
         for (int r = 0; r < count; r++) numbers_[r] = from + r;
         done_ = 0;
     }
 
     int count() const { return space_.block.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
-    double norm(int r) const { return space_.block.row(r).norm; }
     ptrdiff_t panels_done() const { return done_; }
 
     void advance() { add_panel<float, true>(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
+
+    // Judges every row after the panels so far: judged(row number, answer, low, high). Rows left open stay.
+    template <class Judged> void settle(const Judged &judged) {
+        open_.clear();
+        for (int r = 0; r < count(); r++) {
+            const double *low, *high;
+            interval(r, low, high);
+            const int answer = judge_.settle_between(low, high, f_.machine_.margin, space_.block.row(r).norm);
+            judged(number(r), answer, low, high);
+            if (answer == unsettled) open_.push_back(r);
+        }
+        if (int(open_.size()) < count()) keep_open();
+    }
 
     void interval(int r, const double *&low, const double *&high) {
         const ptrdiff_t c = f_.machine_.outputs;
@@ -82,65 +103,55 @@ class FastStopping::Block {
         high = high_.data();
     }
 
-    void keep(const std::vector<int> &open) {
+  private:
+    void keep_open() {
         const ptrdiff_t width = sums_width(f_.machine_);
-        for (int r = 0; r < int(open.size()); r++) {
-            numbers_[r] = numbers_[open[r]];
-            std::copy_n(space_.sums.data() + open[r] * width, width, space_.sums.data() + r * width);
+        for (int r = 0; r < int(open_.size()); r++) {
+            numbers_[r] = numbers_[open_[r]];
+            std::copy_n(space_.sums.data() + open_[r] * width, width, space_.sums.data() + r * width);
         }
-        space_.block.keep(open);
+        space_.block.keep(open_);
     }
 
-  private:
     const FastStopping &f_;
     Workspace<float> space_;
+    Judge judge_;
     std::vector<double> low_, high_;
     std::vector<ptrdiff_t> numbers_;
+    std::vector<int> open_;
     ptrdiff_t done_ = 0;
 };
 
 FastStopping::~FastStopping() = default;
 
+template <class Work> void FastStopping::each(const Rows &rows, Team &team, const Work &work) const {
+    const ptrdiff_t most = rows_with_room(block_rows, sums_width(machine_));
+    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t, int) { work(block); });
+}
+
 void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *terms, double *values) const {
-    const ptrdiff_t c = machine_.outputs, share = (rows.n + team.threads() - 1) / team.threads();
-    const int size = int(std::clamp<ptrdiff_t>(share, 1, block_rows));
+    const ptrdiff_t c = machine_.outputs;
     std::fill_n(answers, rows.n, int64_t(unsettled));
     std::fill_n(terms, rows.n, int64_t(0));
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    if (size == 1) blocks[0] = idle_.take();
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
-        Block &block = *blocks[worker];
-        Judge judge(machine_.rule, machine_.outputs);
-        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
-        std::vector<int> open;
+    each(rows, team, [&](Block &block) {
         while (block.count() > 0 && block.panels_done() < packed_.panels && !team.should_stop()) {
             block.advance();
             const int64_t so_far = std::min<int64_t>(block.panels_done() * panel_width<float>, machine_.points_count);
-            open.clear();
-            for (int r = 0; r < block.count(); r++) {
-                const double *low, *high;
-                block.interval(r, low, high);
-                answers[block.number(r)] = judge.settle_between(low, high, machine_.margin, block.norm(r));
-                terms[block.number(r)] = so_far;
-                if (answers[block.number(r)] == unsettled) open.push_back(r);
-                if (values) std::transform(low, low + c, high, values + block.number(r) * c, middle_of);
-            }
-            if (int(open.size()) < block.count()) block.keep(open);
+            block.settle([&](ptrdiff_t i, int answer, const double *low, const double *high) {
+                answers[i] = answer;
+                terms[i] = so_far;
+                if (values) std::transform(low, low + c, high, values + i * c, middle_of);
+            });
         }
     });
-    if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
 void FastStopping::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const {
     const ptrdiff_t c = machine_.outputs;
     const ptrdiff_t panels = std::min((budget + panel_width<float> - 1) / panel_width<float>, packed_.panels);
-    team.run((rows.n + block_rows - 1) / block_rows, [&](ptrdiff_t task, int) {
-        const int count = int(std::min<ptrdiff_t>(block_rows, rows.n - task * block_rows));
-        Block block(*this, count);
-        block.fill(rows, task * block_rows, count);
+    each(rows, team, [&](Block &block) {
         while (block.panels_done() < panels && !team.should_stop()) block.advance();
-        for (int r = 0; r < count; r++) {
+        for (int r = 0; r < block.count(); r++) {
             const double *l, *h;
             block.interval(r, l, h);
             std::copy_n(l, c, low + block.number(r) * c);

@@ -30,6 +30,8 @@ class FastStopping {
 
   private:
     class Block;
+    // Calls work(block) for blocks of all rows.
+    template <class Work> void each(const Rows &rows, Team &team, const Work &work) const;
 
     const Machine machine_;
     const Packed<float> packed_;

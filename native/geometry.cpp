@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "panel.hpp"
 #include "rounding.hpp"
 #include "row_block.hpp"
 #include "rules.hpp"
@@ -24,7 +25,9 @@ Machine without_weights(Machine m, const Span &span) {
     return m;
 }
 
-ptrdiff_t rows_at_once(ptrdiff_t features) { return std::clamp<ptrdiff_t>((1 << 16) / features, 32, 256); }
+ptrdiff_t rows_at_once(const Machine &m) {
+    return rows_with_room(std::clamp<ptrdiff_t>((1 << 16) / m.features, 32, 256), m.outputs);
+}
 
 }  // namespace
 
@@ -46,16 +49,20 @@ class Geometry::Block {
           middle_(g_.machine_.outputs),
           radius_(g_.machine_.outputs),
           one_q_(tall_),
-          places_(chunk) {
+          value_errors_(capacity),
+          places_(chunk),
+          numbers_(capacity),
+          settled_(capacity),
+          judge_(g_.machine_.rule, g_.machine_.outputs) {
         std::iota(places_.begin(), places_.end(), 0);
+        open_.reserve(capacity);
     }
 
     void fill(const Rows &rows, ptrdiff_t from, int count) {
         rows_.fill(rows, nullptr, from, count);
-        numbers_.resize(count);
-        value_errors_.resize(count);
         for (int r = 0; r < count; r++) {
             numbers_[r] = from + r;
+            settled_[r] = false;
             value_errors_[r] = Rounding<double>(g_.landmarks_, g_.packed_.sizes, rows_.row(r)).value_error();
         }
         std::fill_n(squares_.get(), size_t(group_count_) * R, 0.0);
@@ -67,7 +74,6 @@ class Geometry::Block {
     ptrdiff_t budget() const { return budget_; }
     int count() const { return rows_.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
-    double norm(int r) const { return rows_.row(r).norm; }
     ptrdiff_t done() const { return done_; }
 
     // Coordinates of every row along the next tile of landmarks; they are not yet in the sums.
@@ -98,6 +104,25 @@ class Geometry::Block {
         project(int(std::min<ptrdiff_t>(W, budget_ - done_)));
     }
 
+    // Judges the rows not settled yet: judged(row number, answer, middle) for those that are not clearly open still.
+    // Returns whether any is left.
+    template <class Judged> bool settle(const Judged &judged) {
+        open_.clear();
+        for (int r = 0; r < rows_.count(); r++) {
+            if (settled_[r]) continue;
+            if (!clearly_open(r)) {
+                const double *middle, *radius;
+                interval(r, middle, radius);
+                const int answer = judge_.settle(middle, radius, g_.machine_.margin, rows_.row(r).norm);
+                judged(numbers_[r], answer, middle);
+                settled_[r] = answer != unsettled;
+            }
+            if (!settled_[r]) open_.push_back(r);
+        }
+        close_up();
+        return !open_.empty();
+    }
+
     // G and radius of row r after done() landmarks; bounds as derived in geometry.py.
     void interval(int r, const double *&middle, const double *&radius) {
         const Span &s = g_.span_;
@@ -126,6 +151,7 @@ class Geometry::Block {
         radius = radius_.data();
     }
 
+  private:
     // Whether a sign is clearly still open: told without square roots, for the many rows that are not there yet.
     bool clearly_open(int r) const {
         if (g_.machine_.rule.kind != RuleKind::sign) return false;
@@ -134,13 +160,14 @@ class Geometry::Block {
         return rho * rho * (self - squares_[r]) * (1 - 1e-9) > middle * middle;
     }
 
-    // Rows not in `open` (ascending) are finished; the others close up once that frees a quarter of the groups.
-    void keep(const std::vector<int> &open) {
-        const int needed = (int(open.size()) + R - 1) / R;
+    // The open rows, ascending, close up once that frees a quarter of the groups.
+    void close_up() {
+        const int needed = (int(open_.size()) + R - 1) / R;
         if (needed > 3 * rows_.groups() / 4) return;
         const ptrdiff_t c = g_.machine_.outputs;
-        for (int r = 0; r < int(open.size()); r++) {
-            const int from = open[r];
+        for (int r = 0; r < int(open_.size()); r++) {
+            const int from = open_[r];
+            settled_[r] = false;
             if (from == r) continue;
             numbers_[r] = numbers_[from];
             value_errors_[r] = value_errors_[from];
@@ -149,15 +176,9 @@ class Geometry::Block {
             move_column(sums_.get(), c, from, r);
             move_column(q_.get(), tall_, from, r, done_);
         }
-        rows_.keep(open);
-        settled_.assign(open.size(), false);
+        rows_.keep(open_);
     }
 
-    bool settled(int r) const { return settled_[r]; }
-    void start_settling() { settled_.assign(rows_.count(), false); }
-    void settle(int r) { settled_[r] = true; }
-
-  private:
     double *group_q(int g) const { return q_.get() + ptrdiff_t(g) * tall_ * R; }
 
     // Grouped storage: height numbers a row, rows of a group side by side.
@@ -211,6 +232,8 @@ class Geometry::Block {
     std::vector<int32_t> places_;  // 0, 1, 2, ...
     std::vector<ptrdiff_t> numbers_;
     std::vector<bool> settled_;
+    Judge judge_;
+    std::vector<int> open_;
     ptrdiff_t done_ = 0;
 };
 
@@ -240,63 +263,48 @@ void Geometry::pack_factor() {
     }
 }
 
-void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps,
-                      double *values) const {
+template <class Work> void Geometry::each(const Rows &rows, ptrdiff_t budget, Team &team, const Work &work) const {
     const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
-    const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_.features), std::max<ptrdiff_t>(share, 1)));
+    const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_), std::max<ptrdiff_t>(share, 1)));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     if (size == 1) blocks[0] = idle_.take();
     if (blocks[0] && blocks[0]->budget() != budget) blocks[0].reset();
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
+    auto prepare = [&](int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, budget, size);
-        Block &block = *blocks[worker];
-        Judge judge(machine_.rule, machine_.outputs);
-        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
-        for (int r = 0; r < block.count(); r++) {
-            answers[block.number(r)] = unsettled;
-            steps[block.number(r)] = budget;
-        }
-        block.start_settling();
-        std::vector<int> open(1);
-        while (!open.empty() && block.done() < budget && !team.should_stop()) {
-            block.advance();
-            open.clear();
-            for (int r = 0; r < block.count(); r++) {
-                if (block.settled(r)) continue;
-                if (block.clearly_open(r)) {
-                    open.push_back(r);
-                    continue;
-                }
-                const double *middle, *radius;
-                block.interval(r, middle, radius);
-                const int answer = judge.settle(middle, radius, machine_.margin, block.norm(r));
-                if (values) std::copy_n(middle, machine_.outputs, values + block.number(r) * machine_.outputs);
-                if (answer == unsettled) {
-                    open.push_back(r);
-                    continue;
-                }
-                answers[block.number(r)] = answer;
-                steps[block.number(r)] = block.done();
-                block.settle(r);
-            }
-            block.keep(open);
-        }
+    };
+    team.run((rows.n + size - 1) / size, prepare, [&](ptrdiff_t task, int worker) {
+        blocks[worker]->fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
+        work(*blocks[worker]);
     });
     if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
+void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps,
+                      double *values) const {
+    std::fill_n(answers, rows.n, int64_t(unsettled));
+    std::fill_n(steps, rows.n, int64_t(budget));
+    each(rows, budget, team, [&](Block &block) {
+        bool open = true;
+        while (open && block.done() < budget && !team.should_stop()) {
+            block.advance();
+            open = block.settle([&](ptrdiff_t i, int answer, const double *middle) {
+                if (values) std::copy_n(middle, machine_.outputs, values + i * machine_.outputs);
+                if (answer == unsettled) return;
+                answers[i] = answer;
+                steps[i] = block.done();
+            });
+        }
+    });
+}
+
 void Geometry::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *middle, double *radius) const {
     const ptrdiff_t c = machine_.outputs;
-    const int size = int(rows_at_once(machine_.features));
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int) {
-        const int count = int(std::min<ptrdiff_t>(size, rows.n - task * size));
-        Block block(*this, budget, count);
-        block.fill(rows, task * size, count);
+    each(rows, budget, team, [&](Block &block) {
         while (block.done() < budget) {
             if (team.should_stop()) return;  // before the first landmark there is no interval to read
             block.advance();
         }
-        for (int r = 0; r < count; r++) {
+        for (int r = 0; r < block.count(); r++) {
             const double *m, *rad;
             block.interval(r, m, rad);
             std::copy_n(m, c, middle + block.number(r) * c);

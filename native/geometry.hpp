@@ -63,6 +63,8 @@ class Geometry {
     }
 
   private:
+    // Calls work(block) for blocks of all rows.
+    template <class Work> void each(const Rows &rows, ptrdiff_t budget, Team &team, const Work &work) const;
     void pack_factor();
 
     const Machine machine_;    // its rule, bias and kernel

@@ -34,9 +34,11 @@ void each_block(const Owner &owner, const Idle<Block> &idle, const Rows &rows, p
     const int size = int(std::clamp<ptrdiff_t>(share, 1, most));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
     if (size == 1) blocks[0] = idle.take();
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
-        if (size > 1 && team.should_stop()) return;
+    auto prepare = [&](int worker) {
         if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(owner, size);
+    };
+    team.run((rows.n + size - 1) / size, prepare, [&](ptrdiff_t task, int worker) {
+        if (size > 1 && team.should_stop()) return;
         blocks[worker]->fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
         work(*blocks[worker], task * size, worker);
     });

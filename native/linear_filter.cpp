@@ -27,10 +27,15 @@ LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const 
 
 template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team, const Finish &finish) const {
     const int c = int(bias_.size());
-    team.run((rows.n + block_rows - 1) / block_rows, [&](ptrdiff_t task, int worker) {
+    struct Space {
+        Aligned<double> x;
+        std::vector<double> g;
+    };
+    std::vector<Space> spaces(team.threads());
+    auto prepare = [&](int worker) { spaces[worker] = {Aligned<double>(size_t(stride_)), std::vector<double>(c)}; };
+    team.run((rows.n + block_rows - 1) / block_rows, prepare, [&](ptrdiff_t task, int worker) {
         if (rows.n > block_rows && team.should_stop()) return;
-        Aligned<double> x{size_t(stride_)};
-        std::vector<double> g(c);
+        auto &[x, g] = spaces[worker];
         for (ptrdiff_t i = task * block_rows; i < std::min(rows.n, (task + 1) * block_rows); i++) {
             const double *row = rows.row(i, x.get());
             if (row != x.get()) std::copy_n(row, rows.d, x.get());
@@ -43,7 +48,7 @@ template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team
 }
 
 void LinearFilter::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers) const {
-    std::vector<Referee> referees(team.threads(), Referee(rule_, ptrdiff_t(bias_.size())));
+    auto referees = for_each_thread<Referee>(team.threads(), rule_, ptrdiff_t(bias_.size()));
     evaluate(rows, team,
              [&](ptrdiff_t i, const double *g, int worker) { answers[i] = referees[worker].settle(g, thresholds); });
 }

@@ -7,7 +7,7 @@ namespace dormie {
 
 void Nearest::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers, int64_t *terms) const {
     const ptrdiff_t c = machine_.outputs;
-    std::vector<Referee> referees(team.threads(), Referee(machine_.rule, c));
+    auto referees = for_each_thread<Referee>(team.threads(), machine_.rule, c);
     std::fill_n(answers, rows.n, int64_t(unsettled));
     std::fill_n(terms, rows.n, int64_t(0));
     walk(rows, team, [&](ptrdiff_t i, ptrdiff_t cell, ptrdiff_t step, const double *g, int worker) {

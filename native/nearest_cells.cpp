@@ -30,7 +30,9 @@ class NearestByCell::Block {
           values_(Sketch::room(capacity)),
           nearness_(n_.half_squares_.size()),
           progress_(capacity),
-          sums_(size_t(capacity * n_.machine_.outputs)) {}
+          sums_(size_t(capacity * n_.machine_.outputs)) {
+        open_.reserve(capacity);
+    }
 
     // which: row numbers, or null for from, from + 1, ...
     void fill(const Rows &rows, const ptrdiff_t *which, ptrdiff_t from, int count) {
@@ -138,9 +140,9 @@ void NearestByCell::walk(const Rows &rows, Team &team, const Visit &visit) const
     for (ptrdiff_t i = known; i < rows.n; i++)
         if (i == known || i - begins.back() == most_rows || cells[numbers[i]] != cells[numbers[i - 1]]) begins.push_back(i);
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    team.run(ptrdiff_t(begins.size()), [&](ptrdiff_t task, int worker) {
+    auto prepare = [&](int worker) { blocks[worker] = std::make_unique<Block>(*this, int(most_rows)); };
+    team.run(ptrdiff_t(begins.size()), prepare, [&](ptrdiff_t task, int worker) {
         if (team.should_stop()) return;
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, int(most_rows));
         const ptrdiff_t from = begins[task], to = task + 1 < ptrdiff_t(begins.size()) ? begins[task + 1] : rows.n;
         blocks[worker]->fill(rows, numbers.data(), from, int(to - from));
         blocks[worker]->walk(numbers.data() + from, cells[numbers[from]], visit, worker);
@@ -150,9 +152,9 @@ void NearestByCell::walk(const Rows &rows, Team &team, const Visit &visit) const
 std::vector<ptrdiff_t> NearestByCell::assign(const Rows &rows, Team &team) const {
     std::vector<ptrdiff_t> cells(size_t(rows.n));
     std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    team.run((rows.n + most_rows - 1) / most_rows, [&](ptrdiff_t task, int worker) {
+    auto prepare = [&](int worker) { blocks[worker] = std::make_unique<Block>(*this, int(most_rows)); };
+    team.run((rows.n + most_rows - 1) / most_rows, prepare, [&](ptrdiff_t task, int worker) {
         if (team.should_stop()) return;
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, int(most_rows));
         blocks[worker]->fill(rows, nullptr, task * most_rows, int(std::min(most_rows, rows.n - task * most_rows)));
         blocks[worker]->assign(cells.data() + task * most_rows);
     });

@@ -17,6 +17,8 @@ constexpr ptrdiff_t most_rows = 64;
 // so they may be compared by their bits, which compilers turn into whole vectors; what is below 0 is not there.
 class Ranking {
   public:
+    void reserve(ptrdiff_t tiles) { largest_.reserve(size_t(tiles)); }
+
     void start(int32_t *scores, ptrdiff_t tiles) {
         scores_ = scores;
         largest_.resize(size_t(tiles));
@@ -103,7 +105,9 @@ class NearestByQuery::Block {
           before_(size_t(n_.steps_.back())),
           terms_(size_t(padded<float>(n_.steps_.back()))),
           offsets_(size_t(padded<float>(n_.steps_.back()))),
-          sums_(n_.machine_.outputs) {}
+          sums_(n_.machine_.outputs) {
+        for (int side = 0; side < 2; side++) ranking_[side].reserve(n_.sides_.tiles[side]);
+    }
 
     void fill(const Rows &rows, ptrdiff_t from, int count) {
         from_ = from;

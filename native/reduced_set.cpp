@@ -48,7 +48,9 @@ class ReducedSet::Block {
           values_(size_t(s_.packed_.panels * panel_step_)),
           roots_(capacity),
           numbers_(capacity),
-          sums_(sums_width(s_.machine_)) {
+          sums_(sums_width(s_.machine_)),
+          judge_(s_.machine_.rule, s_.machine_.outputs) {
+        open_.reserve(capacity);
         if (own_error_sizes(s_.machine_)) errors_ = Aligned<float>(size_t(s_.packed_.panels * panel_step_));
     }
 
@@ -63,7 +65,6 @@ class ReducedSet::Block {
 
     int count() const { return rows_.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
-    double norm(int r) const { return rows_.row(r).norm; }
 
     // Kernel values of all rows with the vectors of a level that were in none before.
     void advance(const Level &level) {
@@ -74,6 +75,22 @@ class ReducedSet::Block {
             evaluate(panel, int(tiles_done_ % panel_tiles), tiles);
             tiles_done_ += tiles;
         }
+    }
+
+    // Judges every row at a level: judged(row number, answer, middle). Returns whether any is left open; those stay,
+    // unless it is the last level.
+    template <class Judged> bool settle(const Level &level, const Judged &judged) {
+        open_.clear();
+        for (int r = 0; r < count(); r++) {
+            const double *middle, *radius;
+            interval(level, r, middle, radius);
+            const int answer = judge_.settle(middle, radius, s_.machine_.margin, rows_.row(r).norm);
+            judged(number(r), answer, middle);
+            if (answer == unsettled) open_.push_back(r);
+        }
+        if (open_.empty() || &level == &s_.levels_.back()) return false;
+        if (int(open_.size()) < count()) keep_open();
+        return true;
     }
 
     // G' and radius of row r at a level, when its kernel values are there.
@@ -97,18 +114,18 @@ class ReducedSet::Block {
         radius = sums_.data() + c;
     }
 
-    void keep(const std::vector<int> &open) {
-        for (int r = 0; r < int(open.size()); r++) {
-            if (open[r] == r) continue;
-            numbers_[r] = numbers_[open[r]];
-            roots_[r] = roots_[open[r]];
-            move_row(values_, open[r], r);
-            move_row(errors_, open[r], r);
+  private:
+    void keep_open() {
+        for (int r = 0; r < int(open_.size()); r++) {
+            if (open_[r] == r) continue;
+            numbers_[r] = numbers_[open_[r]];
+            roots_[r] = roots_[open_[r]];
+            move_row(values_, open_[r], r);
+            move_row(errors_, open_[r], r);
         }
-        rows_.keep(open);
+        rows_.keep(open_);
     }
 
-  private:
     // Where a row's numbers for a panel begin, or null where there are none.
     float *row_of(const Aligned<float> &panels, ptrdiff_t panel, int r, int lane = 0) const {
         return panels.get() ? panels.get() + panel * panel_step_ + r * ptrdiff_t(panel_stride<float>) + lane : nullptr;
@@ -138,6 +155,8 @@ class ReducedSet::Block {
     std::vector<double> roots_;       // sqrt(K(x,x)), rounded up
     std::vector<ptrdiff_t> numbers_;
     std::vector<double> sums_;
+    Judge judge_;
+    std::vector<int> open_;
     ptrdiff_t tiles_done_ = 0;
 };
 
@@ -155,47 +174,31 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
 
 ReducedSet::~ReducedSet() = default;
 
+template <class Work> void ReducedSet::each(const Rows &rows, Team &team, const Work &work) const {
+    each_block(*this, idle_, rows, rows_at_once(packed_.panels), team, [&](Block &block, ptrdiff_t, int) { work(block); });
+}
+
 void ReducedSet::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations, double *values) const {
-    const ptrdiff_t c = machine_.outputs, share = (rows.n + team.threads() - 1) / team.threads();
-    const int size = int(std::clamp<ptrdiff_t>(share, 1, rows_at_once(packed_.panels)));
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    if (size == 1) blocks[0] = idle_.take();
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int worker) {
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, size);
-        Block &block = *blocks[worker];
-        Judge judge(machine_.rule, c);
-        std::vector<int> open;
-        block.fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
+    const ptrdiff_t c = machine_.outputs;
+    each(rows, team, [&](Block &block) {
         for (const Level &level : levels_) {
             if (block.count() >= ask_from && team.should_stop()) return;
             block.advance(level);
-            open.clear();
-            for (int r = 0; r < block.count(); r++) {
-                const ptrdiff_t i = block.number(r);
-                const double *middle, *radius;
-                block.interval(level, r, middle, radius);
-                answers[i] = judge.settle(middle, radius, machine_.margin, block.norm(r));
+            const bool open = block.settle(level, [&](ptrdiff_t i, int answer, const double *middle) {
+                answers[i] = answer;
                 evaluations[i] = level.size;
                 if (values) std::copy_n(middle, c, values + i * c);
-                if (answers[i] == unsettled) open.push_back(r);
-            }
-            if (open.empty() || &level == &levels_.back()) return;
-            if (int(open.size()) < block.count()) block.keep(open);
+            });
+            if (!open) return;
         }
     });
-    if (size == 1) idle_.give(std::move(blocks[0]));
 }
 
 void ReducedSet::interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const {
     const ptrdiff_t c = machine_.outputs;
-    const int size = rows_at_once(packed_.panels);
-    team.run((rows.n + size - 1) / size, [&](ptrdiff_t task, int) {
-        if (team.should_stop()) return;
-        const int count = int(std::min<ptrdiff_t>(size, rows.n - task * size));
-        Block block(*this, count);
-        block.fill(rows, task * size, count);
+    each(rows, team, [&](Block &block) {
         block.advance(levels_[level]);
-        for (int r = 0; r < count; r++) {
+        for (int r = 0; r < block.count(); r++) {
             const double *m, *rad;
             block.interval(levels_[level], r, m, rad);
             std::copy_n(m, c, middle + block.number(r) * c);

@@ -42,6 +42,8 @@ class ReducedSet {
 
   private:
     class Block;
+    // Calls work(block) for blocks of all rows.
+    template <class Work> void each(const Rows &rows, Team &team, const Work &work) const;
     struct Level {
         ptrdiff_t size;
         std::vector<PanelWeights<float>> panels;

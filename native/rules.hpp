@@ -23,7 +23,15 @@ inline constexpr int unsettled = -1;
 
 class Judge {
   public:
-    Judge(const Rule &rule, ptrdiff_t outputs) : rule_(rule), outputs_(outputs), low_(outputs), high_(outputs) {}
+    // All the memory it will need is made here: threads judge, and have none to spare.
+    Judge(const Rule &rule, ptrdiff_t outputs)
+        : rule_(rule),
+          outputs_(outputs),
+          least_(voters(rule)),
+          most_(voters(rule)),
+          sums_(rule.break_ties ? voters(rule) : 0),
+          low_(outputs),
+          high_(outputs) {}
 
     // The answer that every point between low and high has, or `unsettled`.
     int settle_between(const double *low, const double *high) {
@@ -67,6 +75,8 @@ class Judge {
     }
 
   private:
+    static size_t voters(const Rule &rule) { return rule.kind == RuleKind::vote ? size_t(rule.classes) : 0; }
+
     int settle_sign(double low, double high) const {
         if (rule_.zero_is_second ? low >= 0 : low > 0) return 1;
         if (rule_.zero_is_second ? high < 0 : high <= 0) return 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace dormie {
 
@@ -148,10 +149,11 @@ void SourceSum::read_row(const Rows &rows, ptrdiff_t i, bool sparse, Space &spac
 
 void SourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
     const ptrdiff_t c = machine_.outputs;
-    std::vector<Space> spaces(team.threads(), Space(machine_));
-    team.run(rows.n, [&](ptrdiff_t i, int worker) {
+    std::vector<std::unique_ptr<Space>> spaces(team.threads());
+    auto prepare = [&](int worker) { spaces[worker] = std::make_unique<Space>(machine_); };
+    team.run(rows.n, prepare, [&](ptrdiff_t i, int worker) {
         if (team.should_stop()) return;
-        Space &space = spaces[worker];
+        Space &space = *spaces[worker];
         read_row(rows, i, sparse, space);
         kernel_values(space);
         double *sums = out + i * c;

@@ -38,7 +38,9 @@ class Tree::Block {
           outputs_(size_t(capacity) * t_.machine_.outputs),
           order_(capacity),
           right_(capacity),
-          row_(t_.machine_.outputs) {}
+          row_(t_.machine_.outputs) {
+        ways_.reserve(capacity + 1);  // each holds a row at least
+    }
 
     void fill(const Rows &rows, ptrdiff_t from, int count) {
         count_ = count;
@@ -204,7 +206,7 @@ template <class Finish> void Tree::each_row(const Rows &rows, Team &team, const 
 void Tree::decide(const Rows &rows, const double *half_widths, Team &team, int64_t *answers, int64_t *evaluations,
                   double *values) const {
     const ptrdiff_t c = machine_.outputs;
-    std::vector<Judge> judges(team.threads(), Judge(machine_.rule, c));
+    auto judges = for_each_thread<Judge>(team.threads(), machine_.rule, c);
     each_row(rows, team, [&](ptrdiff_t i, int32_t terminal, const double *g, int worker) {
         const bool finite = std::all_of(g, g + c, [](double value) { return std::isfinite(value); });
         answers[i] = finite ? judges[worker].settle(g, half_widths + terminal * c) : unsettled;

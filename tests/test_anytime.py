@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.svm import SVC
 
 import dormie
 from dormie.anytime import Step, _chunks
+from dormie.stages import Geometry
+from dormie.stages.base import Decisions
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +104,25 @@ def test_what_is_settled_at_a_deadline_is_right(fast: dormie.Predictor, moons: t
     for deadline in (1e-4, 1e-3, 1e-2):
         found = fast.predict(X, deadline=deadline)
         assert (found.labels == expected)[found.settled].all()
+
+
+def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands still but for one row's landmarks, which settle nothing and take longer than there is time."""
+    fast = dormie.compile(moons[0], methods=["geometry"])
+    [geometry, _] = fast.plan.stages
+    assert isinstance(geometry, Geometry)
+    now = [0.0]
+
+    def decide(rows: Any) -> Decisions:
+        now[0] += 2.0
+        return Decisions(np.full(len(rows), -1), np.zeros(len(rows), dtype=bool), 1)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(geometry, "decide", decide)
+    monkeypatch.setattr(geometry, "interval", None)  # not to be called
+    found = fast.predict(moons[1], deadline=1.0)
+    assert not found.settled.any()
+    assert set(found.labels) == {int(fast.plan.machine.bias[0] >= 0)}
 
 
 def test_pieces_cover_everything_once_when_there_is_time() -> None:

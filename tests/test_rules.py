@@ -92,6 +92,30 @@ def _points_of(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
     return np.vstack([corners, inner, ends, mixed, (low + high)[None] / 2])
 
 
+@pytest.mark.parametrize(("classes", "rows"), [(2, 5000), (3, 5000), (10, 3000), (40, 200), (370, 2), (5, 0)])
+def test_votes_and_confidences_of_any_number_of_classes_are_the_definition_to_the_bit(classes: int, rows: int) -> None:
+    """More rows than are counted at once, and more outputs than that in one row; sums in the order of pairs."""
+    pairs = classes * (classes - 1) // 2
+    outputs = np.random.default_rng(classes).normal(size=(rows, pairs)).round(3)
+    some = slice(None, None, max(1, rows // 50))
+    listed = outputs[some].tolist()
+    rule = OneVsOneVote(np.arange(classes))
+    assert rule.answer(outputs)[some].tolist() == [naive.vote(g, classes) for g in listed]
+    assert rule.decision(outputs)[some].tolist() == [naive.confidences(g, classes) for g in listed]
+
+
+def test_many_classes_take_no_more_memory_than_a_few_times_their_outputs() -> None:
+    classes = 300
+    outputs = np.random.default_rng(0).normal(size=(2, classes * (classes - 1) // 2))
+    for rule in (OneVsOneVote(np.arange(classes)), OneVsOneVote(np.arange(classes), break_ties=True)):
+        for work in (rule.answer, rule.decision, lambda g, rule=rule: rule.settled(g - 1, g + 1)):
+            tracemalloc.start()
+            work(outputs)
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert peak < 12 * outputs.nbytes
+
+
 @every_rule
 @given(data=st.data())
 def test_settled_means_one_answer_throughout_the_box(rule: Rule, outputs: int, data: st.DataObject) -> None:

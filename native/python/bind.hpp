@@ -29,8 +29,9 @@ using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu
 
 template <class T, class... Shape> auto new_array(T *&data, Shape... shape) {
     const size_t n = (size_t(shape) * ...);
-    data = new T[n ? n : 1];
-    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    std::unique_ptr<T[]> made(new T[n ? n : 1]);
+    nb::capsule owner(made.get(), [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    data = made.release();
     return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Shape)>>(data, {size_t(shape)...}, owner);
 }
 

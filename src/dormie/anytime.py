@@ -110,22 +110,33 @@ def _ends(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
     return middle - radius, middle + radius
 
 
-def answers_by(deadline: float, stages: Sequence[Stage], rows: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def unseen_answer(machine: Machine) -> npt.NDArray[Any]:
+    """The answer of a row that nothing has looked at: that of the bias alone."""
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of confidences may overflow
+        return np.asarray(machine.rule.answer(machine.bias[None, :]))
+
+
+def answers_by(
+    deadline: float, stages: Sequence[Stage], rows: Any, unseen: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Answers for all rows by a `time.perf_counter` moment, and which are settled.
 
     First the geometry stage, where the plan has one, sees every row; then the rows left open go through the dense
-    stage, the most uncertain first. A row that nothing has looked at yet gets the answer of the bias alone.
+    stage, the most uncertain first. A row that nothing has looked at yet has the `unseen_answer`.
     """
     machine = stages[-1].machine
     count = rows.shape[0]
-    answers = np.repeat(machine.rule.answer(machine.bias[None, :]), count, axis=0)
+    answers = np.repeat(unseen, count, axis=0)
     settled = np.zeros(count, dtype=np.bool_)
     doubt = np.zeros(count)
     if isinstance(geometry := stages[0], Geometry):
         for chunk in _chunks(np.arange(count), deadline):
             found = geometry.decide(rows[chunk])
-            answers[chunk], settled[chunk] = found.answers, found.settled
-            left = chunk[~settled[chunk]]
+            sure = np.asarray(found.settled)
+            answers[chunk[sure]], settled[chunk] = found.answers[sure], sure
+            if time.perf_counter() >= deadline:
+                break  # guesses take as long again
+            left = chunk[~sure]
             middle, radius = geometry.interval(rows[left], geometry.budget)
             answers[left] = machine.rule.answer(middle)
             doubt[left] = (radius - np.abs(middle)).max(axis=1, initial=-np.inf)

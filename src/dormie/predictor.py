@@ -45,6 +45,7 @@ class Predictor:
         self.plan = plan
         self._dense = plan.dense.exact()
         self._dense.prepare()
+        self._unseen = anytime.unseen_answer(plan.machine)  # now rather than in a call that has a deadline
 
     @overload
     def predict(self, X: Any) -> npt.NDArray[Any]: ...
@@ -62,7 +63,7 @@ class Predictor:
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         require_finite_vectors(rows, machine)
-        answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows)
+        answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows, self._unseen)
         return Answers(machine.rule.labels(answers), settled)
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:

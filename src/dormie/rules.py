@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,9 @@ import numpy.typing as npt
 Outputs = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
+
+# Whose votes are counted at once, so that they stay in the cache: a single row may have more outputs.
+_OUTPUTS_AT_ONCE, _ROWS_AT_ONCE = 1 << 16, 1 << 12
 
 
 def _first_largest(values: npt.NDArray[Any]) -> Indices:
@@ -127,36 +131,46 @@ class OneVsOneVote(ClassRule):
         first, second = np.triu_indices(len(self.classes), 1)
         return first, second
 
-    @cached_property
-    def _ballots(self) -> tuple[Indices, Indices, Indices]:
-        """Pairs in the order of their second class; where the pairs of each first class begin, and of each second."""
-        k, (_, second) = len(self.classes), self.pairs
-        ahead = np.arange(k - 1)
-        return np.argsort(second, kind="stable"), ahead * (2 * k - ahead - 1) // 2, ahead * (ahead + 1) // 2
-
     def check_outputs(self, c: int) -> None:
         k = len(self.classes)
         if c != k * (k - 1) // 2:
             raise ValueError(f"OneVsOneVote of {k} classes reads {k * (k - 1) // 2} outputs, the machine has {c}")
 
+    def _blocks(self, rows: int) -> Iterator[slice]:
+        """A few rows at a time, so that their tables are small."""
+        size = min(max(_OUTPUTS_AT_ONCE // len(self.pairs[0]), 1), _ROWS_AT_ONCE)
+        return (slice(start, start + size) for start in range(0, rows, size))
+
+    def _table(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """table[a, b, row]: of the pair of a and b, what `first` has where a < b, and `second` where a > b; else 0."""
+        k, (a, b) = len(self.classes), self.pairs
+        table = np.zeros((k, k, len(first)), dtype=first.dtype)
+        table[a, b], table[b, a] = first.T, second.T
+        return table
+
     def _votes(self, first_wins: Booleans, second_wins: Booleans) -> npt.NDArray[np.int32]:
-        """How many pairs each class wins: sums over the pairs it comes first in, and over those it comes second in."""
-        by_second, starts_first, starts_second = self._ballots
-        votes = np.zeros((len(first_wins), len(self.classes)), dtype=np.int32)
-        votes[:, :-1] += np.add.reduceat(first_wins, starts_first, axis=1, dtype=np.int32)
-        votes[:, 1:] += np.add.reduceat(second_wins[:, by_second], starts_second, axis=1, dtype=np.int32)
+        votes = np.empty((len(first_wins), len(self.classes)), dtype=np.int32)
+        for block in self._blocks(len(votes)):
+            wins = self._table(first_wins[block], second_wins[block])
+            votes[block] = wins.sum(axis=1, dtype=np.int32).T
         return votes
+
+    def _sums(self, outputs: Outputs) -> Outputs:
+        """Of every class the outputs of its pairs, turned round where it is the second, added in the order of pairs."""
+        sums = np.empty((len(outputs), len(self.classes)))
+        for block in self._blocks(len(sums)):
+            total = np.zeros((len(self.classes), len(outputs[block])))
+            for gained in self._table(outputs[block], -outputs[block]):  # by one class, from each other
+                total -= gained  # one class after the other: sums in another order have other bits
+            sums[block] = total.T
+        return sums
 
     def _confidences(self, outputs: Outputs) -> Outputs:
         """scikit-learn's one-vs-rest values: votes, plus summed outputs squeezed into (-1/3, 1/3).
 
         scikit-learn turns the outputs round first, so that here an output of exactly 0 votes for the first class.
         """
-        first, second = self.pairs
-        sums = np.zeros((len(outputs), len(self.classes)))
-        for output, a, b in zip(outputs.T, first, second, strict=True):
-            sums[:, a] += output
-            sums[:, b] -= output
+        sums = self._sums(outputs)
         votes = self._votes(outputs >= 0, outputs < 0)
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
 
