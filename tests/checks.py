@@ -87,7 +87,7 @@ def outputs_do_not_depend_on_company(machine: Machine, rows: Floats) -> None:
 
 
 def answers_agree(machine: Machine, rows: Any) -> None:
-    """Settled early or not, the answer is that of the machine's own sum, term by term; a value is within its tolerance."""
+    """Settled early or not, the answer is that of the machine's own sum; a value is within its tolerance."""
     found = Dense(machine).decide(np.asarray(rows))
     own = naive_source.outputs(machine, rows)
     np.testing.assert_array_equal(SourceSum(machine).outputs(np.asarray(rows)), own)

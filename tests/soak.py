@@ -4,8 +4,8 @@ stage, for as long as one likes. `make soak` checks ten million rows.
 Machines are compared with an oracle in extended precision (`long_double`), by differences: outside r(x), the stated
 rounding of the model's own sum, every settled answer is the oracle's; inside it, the model's own sum's. Every interval
 contains the oracle, and no end is NaN. Models are trained with scikit-learn on data that puts rows on the border (whole
-numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge scales), and every label
-of the compiled model equals scikit-learn's.
+numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge scales), and every
+label of the compiled model equals scikit-learn's.
 
 Every case comes from one seed, which is printed with what was wrong: `python -m tests.soak 1 SEED` shows it again.
 """
@@ -184,7 +184,7 @@ def _report(stage: Stage, truth: Truth, answers: Any, row: int) -> str:
     values = rows[[row]].toarray()[0] if scipy.sparse.issparse(rows) else rows[row]
     where = "outside" if truth.outside[row] else "inside"
     return (
-        f"stage {stage}, row {row}, {where} r(x): settled as {answers[row]}, the machine's own sum says {truth.own[row]}\n"
+        f"stage {stage}, row {row}, {where} r(x): settled as {answers[row]}, its own sum says {truth.own[row]}\n"
         f"  {machine!r}\n  rule {machine.rule}\n  row {values.tolist()}, {rows.dtype}\n"
         f"  outputs {truth.real[row].tolist()}, r(x) {truth.reach[row].tolist()}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ ROWS = 1000
 def check_model(rng: Generator) -> tuple[int, int]:
     """Compile a model and compare every label with its own; returns the rows, and how many its own sum decided."""
     style = sorted(STYLES)[int(rng.integers(len(STYLES)))]
-    X = STYLES[style](rng, int(rng.integers(8, 120)), int(rng.integers(1, 9)))
+    X: Any = STYLES[style](rng, int(rng.integers(8, 120)), int(rng.integers(1, 9)))
     model = _fitted(rng, X)
     if model is None:
         return 0, 0
@@ -95,7 +96,7 @@ def _timestamps(rng: Generator, n: int, d: int) -> Any:
     return X
 
 
-STYLES = {
+STYLES: dict[str, Callable[[Generator, int, int], Any]] = {
     "whole numbers": lambda rng, n, d: rng.integers(-3, 4, size=(n, d)).astype(float),
     "counts": lambda rng, n, d: rng.poisson(2.0, size=(n, d)).astype(float),
     "one-hot": lambda rng, n, d: np.eye(d + 1)[rng.integers(d + 1, size=n)],

@@ -103,7 +103,8 @@ def test_native_numpy_and_the_letter_give_the_same_bits(kernel: Any, blas: bool)
     scaled = replace(plain, input_map=Affine(np.linspace(-1, 1, 9), np.linspace(0.3, 2, 9)))
     stepped = replace(plain, input_map=Affine(np.zeros(9), np.ones(9), steps))
     for each in (plain, scaled, stepped):
-        for form, sparse in ((rows, False), (rows.astype(np.float32), False), (scipy.sparse.csr_array(rows), True)):
+        forms: list[tuple[Any, bool]] = [(rows, False), (rows.astype(np.float32), False)]
+        for form, sparse in [*forms, (scipy.sparse.csr_array(rows), True)]:
             dense = form.toarray() if sparse else form
             expected = naive_source.outputs(each, dense, sparse)
             np.testing.assert_array_equal(SourceSum(each).outputs(form), expected)
@@ -236,7 +237,7 @@ def test_an_origin_travels_with_its_machine_and_with_no_other(tmp_path: Any) -> 
 def test_without_the_native_core_ties_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model = OneClassSVM(kernel="linear").fit(SIX)
     monkeypatch.setattr(native, "_native", None)
+    native._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match="without its native core"):
-        native._warn_once.cache_clear()
         fast = dormie.compile(model)
     np.testing.assert_array_equal(fast.predict(SIX), model.predict(SIX))

@@ -74,7 +74,7 @@ def interval(
 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The same intervals for what the machine was rewritten from: wider by what rewriting may have moved the outputs."""
+    """The same intervals for what the machine was rewritten from, wider by what that may have moved the outputs."""
     if machine.origin is None:
         return low, high
     with np.errstate(over="ignore"):

@@ -93,8 +93,8 @@ def require_within_reach(machine: Machine, tolerance: float, rows: Any | None) -
     least = max(_reach(machine, some), 0.0 if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
     if tolerance < least:
         raise ValueError(
-            f"tolerance={tolerance:g} is closer than float64 arithmetic can certify for this model: {least:.2g} is within "
-            "reach. Pass that or more, or leave tolerance out for plain float64 values"
+            f"tolerance={tolerance:g} is closer than float64 arithmetic can certify for this model: {least:.2g} is "
+            "within reach. Pass that or more, or leave tolerance out for plain float64 values"
         )
 
 

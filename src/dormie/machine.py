@@ -92,9 +92,9 @@ class Machine:
     rule     how outputs become an answer
     input_map       applied to every row first; points are already in mapped coordinates
     feature_names   the columns a data frame must have, in order
-    blas_products   whether the model takes inner products by BLAS, as scikit-learn's LIBSVM does of dense rows, and not one
-                    product after the other: the same numbers but for rounding, which ties depend on
-    origin          what this machine was rewritten from, where rewriting changed the rounding of its sum (`with_origin`)
+    blas_products   whether the model takes inner products by BLAS, as scikit-learn's LIBSVM does of dense rows, and not
+                    one product after the other: the same but for rounding, which ties depend on
+    origin          what this machine was rewritten from, where that changed the rounding of its sum (`with_origin`)
     """
 
     kernel: Kernel

@@ -1,9 +1,9 @@
 """How near to the border an answer is no longer a matter of the real-number sum.
 
-A model's own float64 sum rounds too. Within r(x), the bound on that rounding, its answer may be another than that of the
-real-number sum, and it is the model's answer that users expect. So an exact plan settles a row only where its interval
-stays clear of the border by r(x) and by what exact rewrites may have moved the outputs; all others are decided by the
-model's own sum, repeated (`dormie.source_sum`).
+A model's own float64 sum rounds too. Within r(x), the bound on that rounding, its answer may be another than that of
+the real-number sum, and it is the model's answer that users expect. So an exact plan settles a row only where its
+interval stays clear of the border by r(x) and by what exact rewrites may have moved the outputs; all others are decided
+by the model's own sum, repeated (`dormie.source_sum`).
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
 
 
 def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
-    """G of every row and output in float64, and a radius that reaches the real value; endless where nothing is known."""
+    """G of every row and output in float64, and a radius that reaches the real value."""
     middle, radius = np.empty((2, len(rows) if isinstance(rows, list) else rows.shape[0], machine.n_outputs))
     for block, part in _blocks(machine, rows):
         middle[block], radius[block] = _head(machine, part, machine.n_points)

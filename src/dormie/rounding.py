@@ -196,9 +196,9 @@ def of_feature_space(kernel: Kernel, distances: Floats) -> Margin:
 def _map_error(input_map: Affine | None) -> tuple[float, float]:
     """How far scaling in float64 moves a row of mapped norm t: by (a t + b) u at most; a and b.
 
-    A step rounds to u times its result, which the later ones bring to u |x' - h|, x' the mapped row and h what they make
-    of 0. Sparse rows are multiplied by the rounded inverse in place of dividing: one rounding more. Where the map is known
-    by its steps its center and scale are rounded as well, by no more than twice that once more.
+    A step rounds to u times its result, which the later ones bring to u |x' - h|, x' the mapped row and h what they
+    make of 0. Sparse rows are multiplied by the rounded inverse in place of dividing: one rounding more. Where the map
+    is known by its steps, its center and scale are rounded as well, by no more than twice that once more.
     """
     if input_map is None:
         return 0.0, 0.0

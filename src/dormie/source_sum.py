@@ -2,8 +2,8 @@
 
 For scikit-learn's LIBSVM that is: inner products by SciPy's BLAS where the model was trained on dense rows, one product
 after the other where on sparse ones; differences for RBF; the C library's exp and tanh; powers by repeated squaring;
-support vectors in order, the bias last, nothing fused; and the scalers' own arithmetic. On the computer that scikit-learn
-runs on, this gives its bits. Models of other kinds are summed one term after the other.
+support vectors in order, the bias last, nothing fused; and the scalers' own arithmetic. On the computer that
+scikit-learn runs on, this gives its bits. Models of other kinds are summed one term after the other.
 """
 
 from __future__ import annotations

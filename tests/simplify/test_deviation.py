@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,11 +14,11 @@ from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Affine, Floats, Machine
 from dormie.margin import Margin
 from dormie.rounding import in_terms_of, margin, source_rounding
-from dormie.rules import Sign, Value
+from dormie.rules import Value
 from dormie.simplify import REWRITES, simplify
 
 from .. import long_double
-from ..strategies import POINTS, adversarial_machines
+from ..strategies import POINTS, adversarial_machines, by_hand
 
 KERNELS: tuple[Kernel, ...] = (
     Linear(),
@@ -35,7 +38,7 @@ def _deviates_as_stated(made: Machine, rows: Floats) -> Machine:
         if after.origin is None:
             np.testing.assert_array_equal(before, now)
             return after
-        mapped = np.asarray(rows, dtype=np.longdouble)
+        mapped: Any = np.asarray(rows, dtype=np.longdouble)
         if after.input_map is not None:
             mapped = (mapped - after.input_map.center) / after.input_map.scale.astype(np.longdouble)
         allowed = after.origin.deviation(np.sqrt((mapped**2).sum(axis=1)).astype(np.float64))
@@ -52,7 +55,7 @@ def test_outputs_move_no_further_than_stated(kernel: Kernel, style: str, with_ma
     rng = np.random.default_rng([len(style), with_map])
     points, weights = POINTS[style](rng, (60, 3)), rng.normal(size=(60, 1))
     input_map = Affine(rng.normal(size=3) * 5, rng.uniform(0.2, 3, size=3)) if with_map else None
-    made = Machine(kernel, points, weights, 0.3, Sign(np.array([0, 1])), input_map)
+    made = replace(by_hand(kernel, points, weights, 0.3), input_map=input_map)
     rows = points[rng.integers(60, size=200)] + rng.normal(size=(200, 3)) * 10.0 ** rng.uniform(-6, 2, size=(200, 1))
     after = _deviates_as_stated(made, rows if input_map is None else input_map.inverse(rows))
     if after.origin is not None and style in ("ordinary", "whole"):
@@ -67,7 +70,7 @@ def test_outputs_of_extreme_machines_move_no_further_than_stated(case: tuple[Mac
 
 
 def test_dropping_zero_weights_keeps_the_sum_as_it_was() -> None:
-    made = Machine(RBF(1.0), [[0.0], [1.0], [2.0]], [1.0, 0.0, -1.0], 0.0, Sign(np.array([0, 1])))
+    made = by_hand(RBF(1.0), [[0.0], [1.0], [2.0]], [1.0, 0.0, -1.0])
     after, applied = simplify(made)
     assert applied == ("drop_zero_weights",)
     assert after.origin is None
@@ -80,13 +83,9 @@ def test_dropping_zero_weights_keeps_the_sum_as_it_was() -> None:
     st.floats(0, 10),
     st.floats(0, 100),
 )
-def test_margins_add_and_move_to_other_norms(
-    one: list[float], other: list[float], a: float, b: float, t: float
-) -> None:
-    first, second = (
-        Margin(np.array([1.0]), np.array([2.0]), *one, 3),
-        Margin(np.array([0.5]), np.array([1.0]), *other, 3),
-    )
+def test_margins_add_and_move_to_other_norms(one: list[float], two: list[float], a: float, b: float, t: float) -> None:
+    first = Margin(np.array([1.0]), np.array([2.0]), one[0], one[1], 3)
+    second = Margin(np.array([0.5]), np.array([1.0]), two[0], two[1], 3)
     total = (first + second)([t])
     assert (total >= (first([t]) + second([t])) * (1 - 1e-12)).all()
     moved = first.of_norms(a, b)([t])
@@ -103,9 +102,9 @@ def test_margins_by_rows_under_another_map_hold() -> None:
 
 
 def test_values_have_no_border() -> None:
-    made = Machine(RBF(1.0), [[0.0], [1.0]], [1.0, -1.0], 0.0, Value())
-    assert not margin(made)
-    assert margin(Machine(RBF(1.0), [[0.0], [1.0]], [1.0, -1.0], 0.0, Sign(np.array([0, 1]))))
+    classes = by_hand(RBF(1.0), [[0.0], [1.0]], [1.0, -1.0])
+    assert margin(classes)
+    assert not margin(replace(classes, rule=Value()))
 
 
 def test_every_rewrite_states_what_it_moves() -> None:

@@ -35,6 +35,7 @@ _MACHINE: dict[str, Kinds] = {
     "feature_names": (list, type(None)),
     "blas_products": bool,
 }
+_Shapes = list[tuple[str, tuple[int, ...]]]  # arrays referred to, and the shapes they must have
 _ORIGIN: dict[str, Kinds] = {
     "points": str,
     "weights": str,
@@ -86,7 +87,7 @@ def _audit_machine(schema: dict[str, Any]) -> list[str]:
     _audit_kernel(machine["kernel"], schema)
     count, d = _shape(machine["points"], "machine.points", schema, 2)
     _, c = _shape(machine["weights"], "machine.weights", schema, 2)
-    used = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
+    used: _Shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
     used += _audit_input_map(machine["input_map"], "machine.input_map", d)
     _require_shapes(used, schema)
     if machine["feature_names"] is not None:
@@ -94,7 +95,7 @@ def _audit_machine(schema: dict[str, Any]) -> list[str]:
     return [reference for reference, _ in used] + _audit_rule(machine["rule"], schema)
 
 
-def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> list[tuple[str, tuple[int, ...]]]:
+def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
     """The arrays it refers to, with the shapes they must have."""
     if input_map is None:
         return []
@@ -113,14 +114,14 @@ def _audit_origin(schema: dict[str, Any]) -> list[str]:
     _, d = _shape(schema["machine"]["points"], "machine.points", schema, 2)
     _, c = _shape(schema["machine"]["weights"], "machine.weights", schema, 2)
     count, _ = _shape(origin["points"], "origin.points", schema, 2)
-    used = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
+    used: _Shapes = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
     used += [(origin[name], (c,)) for name in ("bias", "constant", "slope")]
     used += _audit_input_map(origin["input_map"], "origin.input_map", d)
     _require_shapes(used, schema)
     return [reference for reference, _ in used]
 
 
-def _require_shapes(used: list[tuple[str, tuple[int, ...]]], schema: dict[str, Any]) -> None:
+def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
     for reference, shape in used:
         _require_floats(reference, shape, schema)
 

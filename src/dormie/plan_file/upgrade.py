@@ -1,7 +1,7 @@
 """Documents of earlier protocols as those of the present one, step by step; what they did not say is said here.
 
-Protocol 2 added what decides rows within rounding of the border: how the model takes inner products and scales rows, and
-the machine it was before it was rewritten. Plans of protocol 1 know none of that: their machine is its own source.
+Protocol 2 added what decides rows within rounding of the border: how the model takes inner products and scales rows,
+and the machine it was before it was rewritten. Plans of protocol 1 know none of that: their machine is its own source.
 """
 
 from __future__ import annotations

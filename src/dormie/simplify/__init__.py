@@ -1,10 +1,11 @@
 """Exact rewrites: the same function of a row, with fewer terms or better conditioned, and nothing approximated.
 
 Each rewrite is a module of three functions: `accepts(machine)` says whether it applies and pays, `apply(machine)`
-returns the machine that results, and `deviation(before, after)` bounds how far rounding on the way has moved the outputs,
-by the norm of a row in the coordinates of the result. Its docstring states what is preserved. Later rewrites rest on earlier ones:
-folding leaves one vector an output, merging can cancel weights to zero, `quadratic` and `dependent` (which `check`
-their own results) need not look at points that are gone, and the centre is that of the points kept.
+returns the machine that results, and `deviation(before, after)` bounds how far rounding on the way has moved the
+outputs, by the norm of a row in the coordinates of the result (None where not even rounding changed). Its docstring
+states what is preserved. Later rewrites rest on earlier ones: folding leaves one vector an output, merging can cancel
+weights to zero, `quadratic` and `dependent` (which `check` their own results) need not look at points that are gone,
+and the centre is that of the points kept.
 """
 
 from __future__ import annotations

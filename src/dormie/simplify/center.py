@@ -1,8 +1,8 @@
 """The origin of an RBF machine moves to the middle of its points: K depends on differences x - s only.
 
 It pays because tiles compute |x - s|^2 as |x|^2 - 2 x.s + |s|^2, which cancels badly far from the origin. Where points
-lie far from each other as well (clusters 1e8 apart), differences from any centre lose what tells near points apart: such
-machines stay as they are, and are evaluated by differences.
+lie far from each other as well (clusters 1e8 apart), differences from any centre lose what tells near points apart:
+such machines stay as they are, and are evaluated by differences.
 
 Preserves every kernel value up to a relative change of 2 gamma sum_j |x_j - s_j| u (|x_j - c_j| + |s_j - c_j|),
 u = 2^-53: the two subtractions round to half a unit in the last place each. Mostly they do not round at all: the

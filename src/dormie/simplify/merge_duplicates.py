@@ -31,7 +31,7 @@ def apply(machine: Machine) -> Machine:
     return replace(machine, points=machine.points[first], weights=weights)
 
 
-def deviation(before: Machine, after: Machine) -> Margin:
+def deviation(before: Machine, after: Machine) -> Margin:  # noqa: ARG001 - one signature for all
     """Of every added weight a unit in the last place."""
     largest = np.bincount(_groups(before)).max(initial=1)
     return of_terms(before, np.abs(before.weights) * (largest * UNIT))

@@ -16,7 +16,6 @@ from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
 from dormie.stages.room import Shapes, Size
 
-
 NO_ROWS = np.empty(0, dtype=np.int64)
 
 

@@ -2,8 +2,8 @@
 
 The native core evaluates in float32 with a radius that covers every rounding on the way; a row whose answer the
 radius leaves open is evaluated again in float64, and, for RBF, once more by differences, which do not cancel. What is
-open even then lies within the rounding of the model's own float64 sum: that sum, repeated operation by operation, decides
-it (`dormie.source_sum`). Outputs are always float64.
+open even then lies within the rounding of the model's own float64 sum: that sum, repeated operation by operation,
+decides it (`dormie.source_sum`). Outputs are always float64.
 
 A plan with a stated risk may do without that second look (`Dense.rounded`): what float32 gets wrong is then part of the
 risk, and is seen in calibration like any other disagreement.
