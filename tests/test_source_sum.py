@@ -197,14 +197,8 @@ def test_normalized_kernels_of_tiny_and_huge_points(size: float) -> None:
 def test_a_linear_machine_behind_a_huge_input_map() -> None:
     rng = np.random.default_rng(4)
     center = np.array([1e100, -3e100])
-    made = Machine(
-        Linear(),
-        rng.normal(size=(9, 2)),
-        rng.normal(size=9),
-        0.1,
-        Sign(np.array([0, 1])),
-        Affine(center, np.ones(2) * 1e84),
-    )
+    plain = by_hand(Linear(), rng.normal(size=(9, 2)), rng.normal(size=9), 0.1, Sign(np.array([0, 1])))
+    made = replace(plain, input_map=Affine(center, np.ones(2) * 1e84))
     rows = center + rng.normal(size=(500, 2)) * 1e85
     real = long_double.outputs(made, rows)[:, 0]
     np.testing.assert_array_equal(dormie.compile(made).predict(rows), (real > 0).astype(int))
