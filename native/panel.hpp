@@ -13,8 +13,8 @@ namespace dormie {
 // Numbers a row has in the sums: its outputs, what rounding may have done to each, and room for one sum.
 inline ptrdiff_t sums_width(const Machine &m) { return 2 * m.outputs + 1; }
 
-// How many rows a block may have, if the sums of each are `width` numbers: as many as keep them within 32 MiB. Only where
-// there are thousands of outputs (a hundred classes, one against one) are these fewer than `most`.
+// How many rows a block may have, if the sums of each are `width` numbers: as many as keep them within 32 MiB. They are
+// fewer than `most` only where there are many thousands of outputs: some two hundred classes, one against one.
 inline ptrdiff_t rows_with_room(ptrdiff_t most, ptrdiff_t width) {
     return std::clamp<ptrdiff_t>((ptrdiff_t(1) << 22) / std::max<ptrdiff_t>(width, 1), 1, most);
 }

@@ -19,9 +19,9 @@ namespace dormie {
 // Thrown in the calling thread when `interrupted` said so.
 struct Interrupted {};
 
-// Whether a thread may throw from now on. The first throw of a thread takes a little memory for what the C++ library keeps for
-// each thread, and glibc ends the process where there is none. So memory of about that size is asked for and given
-// back, to a cache of this thread's own, while a thread that gets none may still leave its work to the others.
+// Whether this thread may throw from now on. The first throw of a thread takes a little memory for what the C++ library
+// keeps for each thread, and glibc ends the process where there is none. So memory of about that size is asked for and
+// given back, to a cache of this thread's own, while a thread that gets none may still leave its work to the others.
 inline bool can_throw() {
     constexpr size_t sizes = 16;
     void *volatile parts[sizes];  // volatile: a compiler may leave out memory that nobody uses
@@ -49,7 +49,7 @@ class Team {
         : threads_(threads), interrupted_(std::move(interrupted)), caller_(std::this_thread::get_id()) {}
 
     // Runs work(task, worker) for every task below `tasks`, each once, in any order; worker < threads() tells the
-    // threads apart. Before that prepare(worker) makes the memory of each, all in this thread: where there is not enough
+    // threads apart. Before that, prepare(worker) makes the memory of each, in this thread: where there is too little
     // for all, fewer of them work. The first exception is thrown again here.
     template <class Prepare, class Work> void run(ptrdiff_t tasks, const Prepare &prepare, const Work &work) {
         const int workers = prepared(int(std::clamp<ptrdiff_t>(tasks, 1, threads_)), prepare);

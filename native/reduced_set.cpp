@@ -175,7 +175,8 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
 ReducedSet::~ReducedSet() = default;
 
 template <class Work> void ReducedSet::each(const Rows &rows, Team &team, const Work &work) const {
-    each_block(*this, idle_, rows, rows_at_once(packed_.panels), team, [&](Block &block, ptrdiff_t, int) { work(block); });
+    const int most = rows_at_once(packed_.panels);
+    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t, int) { work(block); });
 }
 
 void ReducedSet::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations, double *values) const {

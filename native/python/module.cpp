@@ -43,7 +43,7 @@ nb::dict native_info() {
 
 NB_MODULE(_native, m) {
     using namespace dormie;
-    can_throw();  // now, while there is memory, for the thread that imports: what runs out of it later is thrown in there
+    can_throw();  // here, while there is memory: this thread may have to throw when there is none
     m.doc() = "Native core of dormie; see reference.py for what each routine computes.";
     nb::class_<Kept>(m, "Machine")
         .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, Vector, Vector, const nb::dict &>(),
