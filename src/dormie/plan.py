@@ -22,7 +22,10 @@ _MOST_SHOWN = 4  # classes in a sentence
 
 @dataclass(frozen=True)
 class Exact:
-    """Every finite row gets the answer that the float64 expansion gives."""
+    """Every finite row gets the answer of the real-number sum, or, within its rounding, of the model's own float64 sum.
+
+    Values are float64 sums: as near to the real ones as float64 comes.
+    """
 
     def __str__(self) -> str:
         return "exact: every answer is the one the full float64 sum gives"
