@@ -26,17 +26,19 @@ papers: $(VENV)/.plot
 	$(BIN)/dormie papers muller2004 decoste2002
 	$(BIN)/dormie papers decoste2003 ukkonen2010 --small
 
-# Ten million rows near the border of random machines: not one certified answer may differ from the full sum's. And a
-# hundred thousand forged plan files: each is refused, or works.
+# Ten million rows near the border of random machines and trained models: every answer is right, and the model's own. And
+# a hundred thousand forged plan files: each is refused, or works.
 soak: $(VENV)/.test
 	$(BIN)/python -m tests.soak
 	$(BIN)/python -m tests.fuzz_plan_files 100_000
 
-# The test suite, and forged plan files, on a native core built with the address and undefined-behaviour sanitizers.
+# The test suite, rows near the border and forged plan files, on a native core built with the address and
+# undefined-behaviour sanitizers.
 UNDER_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python
 sanitize: $(SANITIZED)/.test
 	$(UNDER_SANITIZERS) -m pytest -m "not clean_process"
+	$(UNDER_SANITIZERS) -m tests.soak 200_000
 	$(UNDER_SANITIZERS) -m tests.fuzz_plan_files 20_000
 
 clean:
