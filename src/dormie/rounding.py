@@ -7,6 +7,7 @@ The rounding of rows in the native tiles is bounded in the native core (rounding
 from __future__ import annotations
 
 import math
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ UNIT: float = 2.0**-53
 _LEAST_NORMAL: float = 2.0**-1022
 _UP = 1.01  # what is left out below is of second order
 _STEEPEST = 0.858  # of exp(-z^2), just above sqrt(2 / e)
+_MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
@@ -109,6 +111,12 @@ def margin(machine: Machine) -> Margin:
 
     Values have no border: for them it is only what rewriting may have moved them by.
     """
+    if machine not in _MARGINS:  # every stage asks, and the norms of all points take their time
+        _MARGINS[machine] = _margin(machine)
+    return _MARGINS[machine]
+
+
+def _margin(machine: Machine) -> Margin:
     deviation = Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
     if not isinstance(machine.rule, ClassRule):
         return deviation
