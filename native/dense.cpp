@@ -206,7 +206,7 @@ Dense::Decided Dense::decide(const Rows &rows, bool certified, Team &team, int64
         return numbers;
     };
     std::fill_n(answers, rows.n, int64_t(unsettled));
-    const bool in_float = !points_cancel<float>(), in_double = !points_cancel<double>();
+    const bool in_float = !points_cancel<float>();
     if (in_float) evaluate<float, true>(rows, nullptr, team, settle);
     decided.open = open();
     if (decided.open.empty()) return decided;
@@ -216,7 +216,7 @@ Dense::Decided Dense::decide(const Rows &rows, bool certified, Team &team, int64
         pass(&decided.open);
         decided.open = open();
     };
-    if (in_double) again([&](const auto *which) { evaluate<double, true>(rows, which, team, settle); });
+    if (!points_cancel<double>()) again([&](const auto *which) { evaluate<double, true>(rows, which, team, settle); });
     if (is_rbf()) again([&](const auto *which) { evaluate<double, true, Form::differences>(rows, which, team, settle); });
     return decided;
 }
