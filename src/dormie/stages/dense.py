@@ -96,7 +96,8 @@ class Dense(Stage):
             answers, evaluations, left = reference.dense_decide(self.machine, rows)
         if left is None:
             return Decisions(answers, None, evaluations)
-        answers[left] = self.machine.rule.answer(self._source.outputs(rows[left]))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflowed has an answer too, as in the model
+            answers[left] = self.machine.rule.answer(self._source.outputs(rows[left]))
         evaluations = np.array(np.broadcast_to(evaluations, len(answers)))
         evaluations[left] += self._source.source.n_points
         return Decisions(answers, None, evaluations, left)
