@@ -110,8 +110,8 @@ void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team
         if (size == 1) give_space<T, form>(std::move(spaces[0]));
         return;
     }
-    // Few rows: the panels are shared out, so that every point is fetched once. Each has its own sums, added up in order afterwards, so that
-    // the result is the same as with one thread.
+    // Few rows: the panels are shared out, so that every point is fetched once. Each has its own sums, added up in order
+    // afterwards, so that the result is the same as with one thread.
     for (ptrdiff_t b = 0; b < blocks; b++) {
         const int count = int(std::min<ptrdiff_t>(size, n - b * size));
         const ptrdiff_t step = count * width;

@@ -60,6 +60,7 @@ def _fitted(rng: Generator, X: Any) -> Any:
     scalers = [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler()]
     steps = [scalers[i] for i in rng.permutation(4)[: int(rng.choice([0, 0, 1, 2]))]]
     sparse = rng.random() < 0.2 and not steps
+    X = X.astype(str(rng.choice(["float32", "float64"]))) if np.abs(X).max() < 1e10 else X  # to be trained on
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -87,6 +87,24 @@ def test_one_vs_rest_is_summed_estimator_by_estimator() -> None:
     np.testing.assert_array_equal(SourceSum(made).outputs(X), model.decision_function(X))
 
 
+def test_one_vs_rest_of_a_kernel_function_is_summed_estimator_by_estimator() -> None:
+    X = np.array([[1, -1], [2, 2], [-2, -2], [-2, -2], [0, -1], [0, -1]], dtype=np.float64)
+    model = OneVsRestClassifier(SVC(kernel=lambda a, b: a @ b.T)).fit(X, [0, 1, 2, 0, 1, 2])
+    every = np.stack(np.meshgrid(*[np.arange(-4.0, 5)] * 2), axis=-1).reshape(-1, 2)
+    np.testing.assert_array_equal(dormie.compile(model).decision_function(every), model.decision_function(every))
+    np.testing.assert_array_equal(dormie.compile(model).predict(every), model.predict(every))
+
+
+@pytest.mark.parametrize("steps", SCALERS.values(), ids=SCALERS.keys())
+def test_scalers_fitted_on_float32_are_repeated_for_float64_rows(steps: list[Any]) -> None:
+    X = np.random.default_rng(6).normal(size=(60, 3)) + 1000
+    model = make_pipeline(*steps, SVC(gamma=1000.0, C=1000.0)).fit(X.astype(np.float32), np.arange(60) % 2)
+    made = dormie.read(model)
+    np.testing.assert_array_equal(SourceSum(made).outputs(X)[:, 0], model.decision_function(X))
+    off = np.abs(Dense(made).outputs(X)[:, 0] - model.decision_function(X))
+    assert (off <= SourceSum(made).interval(X)[1][:, 0]).all()
+
+
 def test_kernel_functions_are_summed_in_order() -> None:
     X, y = _digits(4)
     model = SVC(kernel=lambda a, b: (a @ b.T) ** 2.0).fit(X, y == 1)
@@ -109,6 +127,14 @@ def test_native_numpy_and_the_letter_give_the_same_bits(kernel: Any, blas: bool)
             expected = naive_source.outputs(each, dense, sparse)
             np.testing.assert_array_equal(SourceSum(each).outputs(form), expected)
             np.testing.assert_array_equal(reference.source_outputs(each, form), expected)
+
+
+def test_steps_that_underflow_on_the_way_are_counted() -> None:
+    steps = (("divide", np.full(3, 1e300)), ("multiply", np.full(3, 1e300)), ("divide", np.full(3, 1e-12)))
+    rng = np.random.default_rng(7)
+    made = replace(by_hand(RBF(1.0), rng.normal(size=(5, 3)), rng.normal(size=5)), input_map=None)
+    made = replace(made, input_map=Affine(np.zeros(3), np.full(3, 1e-12), steps))
+    checks.source_sums_hold(made, rng.normal(size=(20, 3)) * 1e-12)
 
 
 @settings(max_examples=300)

@@ -179,6 +179,8 @@ class Machine:
         machine, origin = replace(self, **changes), self.origin
         if origin is None:
             return machine
+        if "input_map" in changes and origin.machine.input_map is not self.input_map:
+            raise ValueError("Machine: its origin has an input map of its own, and would be given that of the machine")
         return machine.with_origin(Origin(replace(origin.machine, **changes), origin.deviation))
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:

@@ -47,12 +47,29 @@ def outputs(machine: Machine, rows: Any) -> Floats:
     """G(x) of every row and output, in float64."""
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     result = np.empty((n, machine.n_outputs))
+    if isinstance(machine.kernel, Custom):
+        return _outputs_of_python_kernel(machine, rows, result)
     for block, part in _blocks(machine, rows):
-        values = machine.kernel.matrix(part, machine.points)
-        # Of a Python kernel nobody knows the rounding: the sum is the model's own at once.
-        in_order = isinstance(machine.kernel, Custom)
-        result[block] = _sum_in_order(machine, values) if in_order else values @ machine.weights + machine.bias
+        result[block] = machine.kernel.matrix(part, machine.points) @ machine.weights + machine.bias
     return result
+
+
+def _outputs_of_python_kernel(machine: Machine, rows: Any, result: Floats) -> Floats:
+    """The model's own sum at once, as nobody knows how a Python kernel rounds; of equal points one kernel value serves."""
+    source = machine if machine.origin is None else machine.origin.machine
+    places = None if machine.origin is None else _places(source.points, machine.points)
+    points = source.points if places is None else machine.points
+    for block, part in _blocks(machine, rows):
+        values = machine.kernel.matrix(part, points)
+        result[block] = _sum_in_order(source, values if places is None else values[:, places])
+    return result
+
+
+def _places(points: Floats, among: Floats) -> list[int] | None:
+    """Where each of the points is among others, or None where one is not."""
+    position = {point.tobytes(): place for place, point in enumerate(among)}
+    places = [position.get(point.tobytes()) for point in points]
+    return [place for place in places if place is not None] if None not in places else None
 
 
 def _sum_in_order(machine: Machine, values: Floats) -> Floats:

@@ -117,11 +117,17 @@ def margin(machine: Machine) -> Margin:
 
 
 def _margin(machine: Machine) -> Margin:
-    deviation = Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
-    if not isinstance(machine.rule, ClassRule):
-        return deviation
-    source = machine if machine.origin is None else machine.origin.machine
-    return deviation + in_terms_of(source_rounding(source), source.input_map, machine.input_map)
+    if isinstance(machine.rule, ClassRule):
+        return source_reach(machine)
+    return Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
+
+
+def source_reach(machine: Machine) -> Margin:
+    """How far the model's own sum may lie from the real value of this machine, by the norms of its mapped rows."""
+    if machine.origin is None:
+        return source_rounding(machine)
+    source = machine.origin.machine
+    return machine.origin.deviation + in_terms_of(source_rounding(source), source.input_map, machine.input_map)
 
 
 def in_terms_of(margin: Margin, old: Affine | None, new: Affine | None) -> Margin:
@@ -213,8 +219,9 @@ def _map_error(input_map: Affine | None) -> tuple[float, float]:
     if not input_map.steps:
         return 3.0, 0.0
     image, images = np.zeros_like(input_map.center), [np.zeros_like(input_map.center)]
-    factor = np.ones_like(image)
+    factor, underflow = np.ones_like(image), np.zeros_like(image)
     for name, values in reversed(input_map.steps):
+        underflow += np.abs(factor) * (2.0**-1074 / UNIT)
         match name:
             case "subtract":
                 image = image - factor * values
@@ -226,4 +233,4 @@ def _map_error(input_map: Affine | None) -> tuple[float, float]:
                 factor = factor * values
         images.append(image)
     count = len(input_map.steps)
-    return 6.0 * (count + 1), 6.0 * float(np.linalg.norm(np.sum(np.abs(images), axis=0)))
+    return 6.0 * (count + 1), 6.0 * float(np.linalg.norm(np.sum(np.abs(images), axis=0) + underflow))

@@ -15,7 +15,7 @@ import numpy as np
 
 from dormie import native, reference
 from dormie.machine import Floats, Machine
-from dormie.rounding import in_terms_of, source_rounding
+from dormie.rounding import source_reach
 from dormie.rows import is_sparse, mapped
 
 
@@ -34,12 +34,9 @@ class SourceSum:
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """The outputs of checked rows, and a radius that reaches the machine's real-number value."""
-        bound = in_terms_of(source_rounding(self.source), self.source.input_map, self._machine.input_map)
-        if self._machine.origin is not None:
-            bound += self._machine.origin.deviation
         with np.errstate(over="ignore"):
             norms = np.linalg.norm(mapped(self._machine, rows), axis=1)
-        return known(self.outputs(rows), bound(norms))
+        return known(self.outputs(rows), source_reach(self._machine)(norms))
 
     @cached_property
     def _native(self) -> Any:

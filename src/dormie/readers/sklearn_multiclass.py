@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.kernels import Custom
 from dormie.machine import Affine, Floats, Machine, Origin
 from dormie.readers.sklearn_common import unreadable
 from dormie.rounding import UNIT, of_terms
@@ -20,7 +19,8 @@ def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
     """A fitted OneVsRestClassifier, given the machine of each of its estimators."""
     first = machines[0]
     for other in machines[1:]:
-        if other.kernel != first.kernel or not _same_map(other.input_map, first.input_map):
+        same_sums = other.kernel == first.kernel and other.blas_products == first.blas_products
+        if not (same_sums and _same_map(other.input_map, first.input_map)):
             raise unreadable(
                 model,
                 f"its estimators have different kernels or scalings ({first.kernel} and {other.kernel}). "
@@ -29,7 +29,7 @@ def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
     own = _side_by_side(model, machines)
     points, weights = _merge(own)
     merged = replace(own, points=points, weights=weights)
-    if merged.n_points == own.n_points or isinstance(own.kernel, Custom):
+    if merged.n_points == own.n_points:
         return merged
     # A point that several estimators share is one point here, in the order of the first: not the sum that they round.
     return merged.with_origin(Origin(own, of_terms(own, np.abs(own.weights) * (own.n_points * UNIT))))
@@ -56,7 +56,9 @@ def _rule(classes: npt.NDArray[Any]) -> Rule:
 def _same_map(one: Affine | None, other: Affine | None) -> bool:
     if one is None or other is None:
         return one is other
-    return np.array_equal(one.center, other.center) and np.array_equal(one.scale, other.scale)
+    return [name for name, _ in one.all_steps] == [name for name, _ in other.all_steps] and all(
+        np.array_equal(mine, theirs) for (_, mine), (_, theirs) in zip(one.all_steps, other.all_steps, strict=True)
+    )
 
 
 def _side_by_side(model: Any, machines: list[Machine]) -> Machine:

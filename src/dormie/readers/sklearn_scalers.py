@@ -26,8 +26,9 @@ def scaler_map(scaler: Any) -> Affine:
         case ["MaxAbsScaler", *_]:
             return _affine(scaler, None, scaler.scale_)
         case ["MinMaxScaler", *_]:
-            steps = (("multiply", scaler.scale_), ("add", scaler.min_))
-            return Affine(-scaler.min_ / scaler.scale_, 1.0 / scaler.scale_, steps)
+            # Fitted on float32 it keeps float32, which is no precision to divide in.
+            scale, least = (np.asarray(values, dtype=np.float64) for values in (scaler.scale_, scaler.min_))
+            return Affine(-least / scale, 1.0 / scale, (("multiply", scale), ("add", least)))
         case _:
             raise unreadable(scaler, f"this step of the pipeline is none of the usual scalers. {_DO_IT_YOURSELF}")
 
