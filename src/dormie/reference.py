@@ -55,7 +55,7 @@ def outputs(machine: Machine, rows: Any) -> Floats:
 
 
 def _outputs_of_python_kernel(machine: Machine, rows: Any, result: Floats) -> Floats:
-    """The model's own sum at once, as nobody knows how a Python kernel rounds; of equal points one kernel value serves."""
+    """The model's own sum at once: nobody knows how a Python kernel rounds. Equal points share a kernel value."""
     source = machine if machine.origin is None else machine.origin.machine
     places = None if machine.origin is None else _places(source.points, machine.points)
     points = source.points if places is None else machine.points
