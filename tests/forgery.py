@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.kernels import Kernel
-from dormie.machine import Affine, Machine
+from dormie.machine import MAP_STEPS, Affine, Machine, Origin
 from dormie.plan import Count, Evidence, Exact, Guarantee, Plan, Risk, Source, Tolerance, Trial
 from dormie.plan_file import archive, npy
 from dormie.plan_file.describe import describe
 from dormie.plan_file.document import SCHEMA, Document
 from dormie.plan_file.parse import unparse
+from dormie.rounding import of_terms
 from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.stages import STAGES, Dense, FastStopping, Geometry, LinearFilter, Nearest, ReducedSet, Stage, TreeWalk
 from dormie.tree import greedy
@@ -76,9 +78,30 @@ def genuine(kernel: int, rule: int, bold: bool) -> Document:
 def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
     rng = np.random.default_rng(seed)
     points, weights = rng.normal(size=(POINTS, FEATURES)), rng.normal(size=(POINTS, outputs))
-    input_map = Affine(rng.normal(size=FEATURES), rng.uniform(1, 2, size=FEATURES)) if seed % 2 else None
+    input_map = _scaler(rng) if seed % 2 else None
     names = tuple(f"feature {number}" for number in range(FEATURES)) if seed % 3 == 0 else None
-    return Machine(kernel, points, weights, rng.normal(size=outputs), rule, input_map, names)
+    bias, blas_products = rng.normal(size=outputs), bool(rng.random() < 0.5)
+    machine = Machine(kernel, points, weights, bias, rule, input_map, names, blas_products)
+    return machine.with_origin(_origin(rng, machine)) if rng.random() < 0.7 else machine
+
+
+def _scaler(rng: Generator) -> Affine:
+    """One that says how it scales, in either of two ways, or does not."""
+    center, scale = rng.normal(size=FEATURES), rng.uniform(1, 2, size=FEATURES)
+    steps = (
+        (),
+        (("subtract", center), ("divide", scale)),
+        (("multiply", 1 / scale), ("add", -center / scale)),
+    )[int(rng.integers(3))]
+    return Affine(center, scale, steps)
+
+
+def _origin(rng: Generator, machine: Machine) -> Origin:
+    """More points than are left, at times with an input map of its own, and a deviation as of merging points."""
+    points, weights = rng.normal(size=(POINTS + 9, FEATURES)), rng.normal(size=(POINTS + 9, machine.n_outputs))
+    input_map = _scaler(rng) if rng.random() < 0.5 else machine.input_map
+    source = replace(machine, points=points, weights=weights, input_map=input_map)
+    return Origin(source, of_terms(source, 1e-15 * np.abs(weights)))
 
 
 def _certified_stages(machine: Machine) -> list[Stage]:
@@ -191,6 +214,10 @@ class _Forgery:
             self._other_points,
             self._other_machine,
             self._more_cells,
+            self._other_origin,
+            self._other_deviation,
+            self._other_steps,
+            self._other_input_map,
         ]
         self._one_of(changes)()
 
@@ -360,8 +387,9 @@ class _Forgery:
         self._along(
             axes, self._one_of([0, 2, 50, 1000] if len(self.arrays["machine/points.npy"]) > 1 else [50, 20_000])
         )
-        keeps = ("machine/points", "machine/weights", "machine/bias", "machine/center", "machine/scale")
-        self.arrays = {name: array for name, array in self.arrays.items() if name.startswith(keeps)}
+        if self.rng.random() < 0.5:
+            self._drop_origin()
+        self.arrays = {name: array for name, array in self.arrays.items() if name in _KEPT}
         machine |= {"rule": {"name": "value", "tolerance": 0.0, "flat": False}, "feature_names": None}
         stages = self._one_of([["dense"], ["fast_stopping", "dense"]])
         self.schema["stages"] = [{"name": name, "numbers": {}, "arrays": {}} for name in stages]
@@ -375,9 +403,86 @@ class _Forgery:
             axes = {f"{folder}/{name}.npy": axis for name, axis in _CELLS.items()}
             self._along(axes, self._one_of([None, 0, 7, 2000]))
 
+    def _drop_origin(self) -> None:
+        """No origin, or that of another plan, arrays and all."""
+        self._drop("origin/")
+        self.schema["origin"] = None
+        other = _genuine_one(self.rng)
+        if other.schema["origin"] is not None and self.rng.random() < 0.5:
+            self.schema["origin"] = copy.deepcopy(other.schema["origin"])
+            self.arrays |= {name: _unpacked(other, name) for name in other.arrays if name.startswith("origin/")}
 
-_OUTPUT_AXES = {"machine/weights.npy": 1, "machine/bias.npy": 0}
-_FEATURE_AXES = {"machine/points.npy": 1, "machine/center.npy": 0, "machine/scale.npy": 0}
+    def _drop(self, folder: str) -> None:
+        self.arrays = {name: array for name, array in self.arrays.items() if not name.startswith(folder)}
+
+    def _other_origin(self) -> None:
+        """None, that of another plan, or one of no point, of one, or of many more than the machine's."""
+        if self.rng.random() < 0.3:
+            self._drop_origin()
+        self._along({"origin/points.npy": 0, "origin/weights.npy": 0}, self._one_of([None, 0, 2, 300, 5000]))
+
+    def _other_deviation(self) -> None:
+        """An origin that may be farther off, or nearer, or in terms of another power."""
+        origin = self.schema.get("origin")
+        if not isinstance(origin, dict):
+            return
+        for _ in range(int(self.rng.integers(1, 4))):
+            name = self._one_of(["gain", "start", "degree", "degree", "constant", "slope"])
+            if name in ("gain", "start"):
+                origin[name] = self._one_of(FLOATS)
+            elif name == "degree":
+                origin[name] = self._one_of(INTEGERS)
+            elif (member := f"origin/{name}.npy") in self.arrays:
+                self.arrays[member] = np.full_like(self.arrays[member], self._one_of(FLOATS))
+
+    def _input_maps(self) -> list[tuple[dict[str, Any], str]]:
+        """What may have an input map, and the folder of its arrays."""
+        parts = [(self.schema.get(name), name) for name in ("machine", "origin")]
+        return [(part, name) for part, name in parts if isinstance(part, dict)]
+
+    def _other_steps(self) -> None:
+        """Another way of scaling, of a few steps or of hundreds, by numbers that need not be the map's."""
+        part, folder = self._one_of(self._input_maps() or [({}, "")])
+        input_map, scale = part.get("input_map"), self.arrays.get(f"{folder}/scale.npy")
+        if not isinstance(input_map, dict) or scale is None or scale.dtype != np.float64:
+            return
+        self._drop(f"{folder}/steps/")
+        names = (*MAP_STEPS, *MAP_STEPS, *MAP_STEPS, self._one_of(TEXTS))
+        input_map["steps"] = []
+        for number in range(int(self._one_of([0, 1, 2, 4, 4, 300, 990]))):
+            member = f"{folder}/steps/{number}.npy"
+            input_map["steps"].append({"name": self._one_of(names if number < 4 else MAP_STEPS), "values": member})
+            with np.errstate(all="ignore"):
+                self.arrays[member] = scale * self._one_of([1.0, 1.0, 1e-308, 0.0, -1e300])
+
+    def _other_input_map(self) -> None:
+        """No input map of the machine, or of its origin, or that of the one for the other."""
+        part, folder = self._one_of(self._input_maps() or [({}, "")])
+        for name in ("center", "scale", "steps"):
+            self._drop(f"{folder}/{name}")
+        part["input_map"] = None
+        if self.rng.random() < 0.5 and "machine/points.npy" in self.arrays and self.arrays["machine/points.npy"].ndim:
+            d = self.arrays["machine/points.npy"].shape[-1]
+            for name in ("center", "scale"):
+                self.arrays[f"{folder}/{name}.npy"] = np.full(d, self._one_of(FLOATS))
+            center, scale = f"{folder}/center.npy", f"{folder}/scale.npy"
+            part["input_map"] = {"center": center, "scale": scale, "steps": []}
+
+
+_OUTPUT_AXES = {
+    "machine/weights.npy": 1,
+    "machine/bias.npy": 0,
+    "origin/weights.npy": 1,
+    "origin/bias.npy": 0,
+    "origin/constant.npy": 0,
+    "origin/slope.npy": 0,
+}
+_FEATURE_AXES = {
+    "machine/points.npy": 1,
+    "origin/points.npy": 1,
+    **{f"{part}/{name}.npy": 0 for part in ("machine", "origin") for name in ("center", "scale", "steps/0", "steps/1")},
+}
+_KEPT = _OUTPUT_AXES.keys() | _FEATURE_AXES.keys()
 _CELLS = {"centers": 0, "orders": 0, "middle": 1, "half": 1}
 
 
