@@ -16,6 +16,7 @@ from dormie.plan_file import npy
 from dormie.plan_file.document import Document
 from dormie.plan_file.vocabulary import GUARANTEES, KERNELS, RULES, Form
 from dormie.printable import printable
+from dormie.rounding import source_reach
 from dormie.rules import Rule
 from dormie.stages import STAGES
 from dormie.stages.base import Stage
@@ -61,7 +62,11 @@ def _machine(document: Document) -> Machine:
         feature_names=None if names is None else tuple(names),
         blas_products=described["blas_products"],
     )
-    return machine if origin is None else machine.with_origin(_origin(origin, machine, document))
+    if origin is None:
+        return machine
+    machine = machine.with_origin(_origin(origin, machine, document))
+    source_reach(machine)  # a deviation that does not add up with the source's rounding is refused here, not on use
+    return machine
 
 
 def _origin(described: dict[str, Any], machine: Machine, document: Document) -> Origin:
