@@ -71,8 +71,8 @@ void SourceSum::normalize(const double *x, double *unit, double *constant) const
     *constant = std::ldexp(coef0_part, coef0_exponent - common);
     squares += *constant * *constant;
     const double length = std::sqrt(squares);
-    for (ptrdiff_t j = 0; j < d; j++) unit[j] = length > 0 ? unit[j] / length : 0;
-    *constant = length > 0 ? *constant / length : 0;
+    for (ptrdiff_t j = 0; j < d; j++) unit[j] = length == 0 ? 0 : unit[j] / length;  // NaN stays NaN
+    *constant = length == 0 ? 0 : *constant / length;
 }
 
 // Inner products of a row with several points, or squared distances from them, each summed from the first feature to the

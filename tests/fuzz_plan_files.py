@@ -120,6 +120,7 @@ def _use(predictor: dormie.Predictor, rng: Generator, folder: Path) -> None:
     for budget in (None, 0, 1, int(rng.integers(2, 50))):
         low, high = predictor.interval(rows, budget=budget)
         _require(low.shape == high.shape, "an end for each end")
+        _require(bool((low <= high).all()), "ends in order, none of them NaN")
     for _ in islice(predictor.anytime(rows[:1]), _MOST_STEPS):
         pass
     _require(len(predictor.trace(rows).stage) == rows.shape[0], "a stage for each row")

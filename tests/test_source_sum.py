@@ -19,9 +19,10 @@ from sklearn.svm import SVC, OneClassSVM
 import dormie
 from dormie import native, reference
 from dormie.kernels import RBF, Linear, Normalized, Polynomial
-from dormie.machine import Affine, Floats, Machine
+from dormie.machine import Affine, Floats, Machine, Origin
+from dormie.margin import Margin
 from dormie.rows import check_rows
-from dormie.rules import Sign
+from dormie.rules import Sign, Value
 from dormie.source_sum import SourceSum
 from dormie.stages import Dense
 
@@ -252,6 +253,34 @@ def test_an_origin_travels_with_its_machine_and_with_no_other(tmp_path: Any) -> 
             mine, theirs = getattr(again.origin.deviation, name), getattr(made.origin.deviation, name)
             np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(dormie.load(tmp_path / "plan").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("rule", [Sign(np.array([0, 1])), Value()], ids=str)
+def test_a_deviation_in_another_power_than_the_kernels_is_refused(rule: Any, tmp_path: Any) -> None:
+    fast = dormie.compile(by_hand(Polynomial(0.5, 1.0, 3), RNG.normal(size=(5, 2)), RNG.normal(size=5), 0.1, rule))
+    made = fast.plan.machine
+    object.__setattr__(made, "origin", Origin(replace(made), Margin(np.zeros(1), np.full(1, 1e-15), degree=2)))
+    fast.save(tmp_path / "plan")
+    with pytest.raises(dormie.PlanFileError, match="margins of degrees 2 and 3 do not add up"):
+        dormie.load(tmp_path / "plan")
+
+
+def test_of_a_bound_that_is_no_number_nothing_is_known() -> None:
+    plain = by_hand(Linear(), RNG.normal(size=(5, 2)), RNG.normal(size=5), 0.1, Value())
+    made = plain.with_origin(Origin(plain, Margin(np.zeros(1), np.ones(1), gain=0.0)))
+    low, high = dormie.compile(made).interval(np.array([[1e200, 1.0]]))
+    assert (low, high) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("outputs", [lambda made, rows: SourceSum(made).outputs(rows), reference.source_outputs])
+def test_a_mapped_row_that_is_no_number_has_no_unit_vector(outputs: Any) -> None:
+    kernel = Normalized(Polynomial(0.5, 1.0, 1))
+    plain = by_hand(kernel, RNG.uniform(1, 2, size=(5, 2)), np.ones(5), 0.0, Value())
+    made = replace(plain, input_map=Affine(np.zeros(2), np.array([1e-310, 1.0])))
+    rows = scipy.sparse.csr_array(np.array([[0.0, 1e200]]))
+    with np.errstate(over="ignore"):  # 1 / scale
+        assert np.isnan(outputs(made, rows)).all()
+        assert Dense(made).interval(rows)[1] == np.inf
 
 
 def test_without_the_native_core_ties_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

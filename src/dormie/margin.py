@@ -56,7 +56,8 @@ class Margin:
         """The bounds of rows with these norms, rows x outputs."""
         with np.errstate(over="ignore", invalid="ignore"):
             power = (self.gain * (np.asarray(norms) + LOST_LENGTH) + self.start) ** self.degree
-            return np.asarray(self.constant + np.where(self.slope > 0, np.multiply.outer(power, self.slope), 0.0))
+            bounds = self.constant + np.where(self.slope > 0, np.multiply.outer(power, self.slope), 0.0)
+            return np.where(np.isnan(bounds), np.inf, bounds)  # 0 times infinity: nothing is known
 
     def __add__(self, other: Margin) -> Margin:
         """A bound on the sum of two differences."""

@@ -154,7 +154,7 @@ def _unit_vector(kernel: Linear | Polynomial, x: Floats) -> tuple[Floats, float]
     scaled = np.ldexp(np.ldexp(x, -own) * root, own + own_root - common)
     constant = math.ldexp(part, of_part - common)
     length = math.sqrt(float(np.add.accumulate(np.append(scaled, constant) ** 2)[-1]))
-    return (scaled / length, constant / length) if length > 0 else (np.zeros_like(x), 0.0)
+    return (np.zeros_like(x), 0.0) if length == 0 else (scaled / length, constant / length)  # NaN stays NaN
 
 
 def absolute_sums(machine: Machine, rows: Any) -> Floats:
