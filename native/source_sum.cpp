@@ -44,7 +44,10 @@ void SourceSum::map_row(bool sparse, double *x) const {
         const double *value = map_.values + ptrdiff_t(k) * d;
         for (ptrdiff_t j = 0; j < d; j++) switch (map_.steps[k]) {
                 case MapStep::subtract: x[j] = x[j] - value[j]; break;
-                case MapStep::divide: x[j] = sparse ? x[j] * (1 / value[j]) : x[j] / value[j]; break;
+                case MapStep::divide:
+                    if (!sparse) x[j] = x[j] / value[j];
+                    else if (x[j] != 0) x[j] = x[j] * (1 / value[j]);  // zeros are not stored, and stay
+                    break;
                 case MapStep::multiply: x[j] = x[j] * value[j]; break;
                 case MapStep::add: x[j] = x[j] + value[j]; break;
             }

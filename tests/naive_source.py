@@ -46,7 +46,9 @@ def _step(name: str, x: float, value: float, sparse: bool) -> float:
             return x * value
         case "add":
             return x + value
-    return x * (1 / value) if sparse else x / value
+    if sparse:
+        return x * (1 / value) if x else x
+    return x / value
 
 
 def _kernel_value(machine: Machine, kernel: Kernel, x: Row, s: Row) -> float:

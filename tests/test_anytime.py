@@ -12,7 +12,8 @@ from sklearn.svm import SVC
 
 import dormie
 from dormie.anytime import Step, _chunks
-from dormie.stages import Geometry
+from dormie.plan import Exact, Plan, Source
+from dormie.stages import Dense, Geometry
 from dormie.stages.base import Decisions
 
 
@@ -108,9 +109,9 @@ def test_what_is_settled_at_a_deadline_is_right(fast: dormie.Predictor, moons: t
 
 def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still but for one row's landmarks, which settle nothing and take longer than there is time."""
-    fast = dormie.compile(moons[0], methods=["geometry"])
-    [geometry, _] = fast.plan.stages
-    assert isinstance(geometry, Geometry)
+    machine = dormie.compile(moons[0], methods=[]).plan.machine
+    geometry = Geometry.build(machine, machine.points[:32])
+    fast = dormie.Predictor(Plan(machine, (geometry, Dense(machine)), Exact(), Source("moons", machine.n_points)))
     now = [0.0]
 
     def decide(rows: Any) -> Decisions:

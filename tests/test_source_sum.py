@@ -277,10 +277,12 @@ def test_a_mapped_row_that_is_no_number_has_no_unit_vector(outputs: Any) -> None
     kernel = Normalized(Polynomial(0.5, 1.0, 1))
     plain = by_hand(kernel, RNG.uniform(1, 2, size=(5, 2)), np.ones(5), 0.0, Value())
     made = replace(plain, input_map=Affine(np.zeros(2), np.array([1e-310, 1.0])))
-    rows = scipy.sparse.csr_array(np.array([[0.0, 1e200]]))
+    rows = np.array([[0.0, 1e200], [1e-5, 1e200]])
     with np.errstate(over="ignore"):  # 1 / scale
-        assert np.isnan(outputs(made, rows)).all()
-        assert Dense(made).interval(rows)[1] == np.inf
+        found = outputs(made, scipy.sparse.csr_array(rows))
+        np.testing.assert_array_equal(found[0], outputs(made, rows[:1])[0])  # zeros are not stored, and not scaled
+        assert np.isnan(found[1]).all()
+        assert Dense(made).interval(scipy.sparse.csr_array(rows[1:]))[1] == np.inf
 
 
 def test_without_the_native_core_ties_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

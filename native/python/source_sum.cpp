@@ -1,6 +1,9 @@
 // The source's own sum, for Python.
 #include "../source_sum.hpp"
 
+#include <limits>
+#include <string>
+
 #include "bind.hpp"
 
 namespace dormie {
@@ -11,7 +14,7 @@ class BoundSourceSum {
   public:
     // ddot: a capsule of BLAS's function, or None for inner products in order.
     BoundSourceSum(std::shared_ptr<Kept> kept, const Counts &steps, Matrix values, const nb::object &ddot)
-        : kept_(std::move(kept)), values_(values), sum_(kept_->machine, checked(steps), function(ddot)) {}
+        : kept_(std::move(kept)), values_(values), sum_(kept_->machine, checked(steps), function(ddot, kept_->machine.features)) {}
 
     auto outputs(const Rows &rows, bool sparse, int threads) const {
         double *out;
@@ -34,11 +37,14 @@ class BoundSourceSum {
         return map;
     }
 
-    static Ddot function(const nb::object &ddot) {
+    // Null where it counts in other integers than we do (the capsule's name has its signature), or features are too many.
+    static Ddot function(const nb::object &ddot, ptrdiff_t features) {
         if (ddot.is_none()) return nullptr;
-        void *pointer = PyCapsule_GetPointer(ddot.ptr(), PyCapsule_GetName(ddot.ptr()));
+        const char *name = PyCapsule_GetName(ddot.ptr());
+        void *pointer = PyCapsule_GetPointer(ddot.ptr(), name);
         if (!pointer) throw nb::python_error();
-        return reinterpret_cast<Ddot>(pointer);
+        const bool in_ints = name && std::string(name).find("(int *,") != std::string::npos;
+        return in_ints && features <= std::numeric_limits<int>::max() ? reinterpret_cast<Ddot>(pointer) : nullptr;
     }
 
     const std::shared_ptr<Kept> kept_;

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_DEGREE = 1_000_000  # as of a polynomial kernel
 LOST_LENGTH = 1e-150  # more than a norm loses when squares leave the range of doubles
 
 
@@ -41,8 +42,11 @@ class Margin:
         for name in ("gain", "start"):
             value = getattr(self, name)
             object.__setattr__(self, name, float("inf") if value != value else float(value))
-        if not (self.gain >= 0 and self.start >= 0 and self.degree >= 1):
-            raise ValueError(f"Margin: gain and start must be at least 0 and the degree at least 1, got {self}")
+        if not (self.gain >= 0 and self.start >= 0 and 1 <= self.degree <= _MOST_DEGREE):
+            raise ValueError(
+                f"Margin: gain and start must be at least 0, and the degree 1 to {_MOST_DEGREE:,}; got {self.gain}, "
+                f"{self.start} and {self.degree}"
+            )
 
     @classmethod
     def none(cls, outputs: int) -> Margin:
@@ -69,6 +73,14 @@ class Margin:
             raise ValueError(f"margins of degrees {self.degree} and {other.degree} do not add up to one")
         gain, start = max(self.gain, other.gain), max(self.start, other.start)
         return Margin(self.constant + other.constant, self.slope + other.slope, gain, start, self.degree)
+
+    def without_infinity(self) -> Margin:
+        """The same in finite numbers: where nothing is known of an output, its constant is the largest there is."""
+        boundless = not (np.isfinite(self.gain) and np.isfinite(self.start))
+        unknown = np.isinf(self.constant) | np.isinf(self.slope) | (boundless & (self.slope > 0))
+        constant = np.where(unknown, np.finfo(np.float64).max, self.constant)
+        gain, start = (0.0, 0.0) if boundless else (self.gain, self.start)
+        return Margin(constant, np.where(unknown, 0.0, self.slope), gain, start, self.degree)
 
     def of_norms(self, stretch: float, shift: float) -> Margin:
         """The same bound in terms of another norm t', where t is at most stretch t' + shift."""

@@ -102,7 +102,7 @@ def _map_step(name: str, values: Floats, x: Floats, sparse: bool) -> Floats:
             return x + values
         case "multiply":
             return x * values
-    return x * (1 / values) if sparse else x / values
+    return np.where(x == 0, x, x * (1 / values)) if sparse else x / values  # of sparse rows zeros are not stored
 
 
 def _source_values(machine: Machine, x: Floats) -> list[float]:

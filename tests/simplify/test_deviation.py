@@ -92,6 +92,23 @@ def test_margins_add_and_move_to_other_norms(one: list[float], two: list[float],
     assert (moved >= first([a * t + b]) * (1 - 1e-9)).all()
 
 
+@pytest.mark.parametrize(
+    "boundless",
+    [
+        Margin(np.array([1.0, np.inf]), np.array([2.0, 0.0])),
+        Margin(np.array([1.0, 0.0]), np.array([2.0, np.inf]), 1e-300, 0.0, 5),
+        Margin(np.array([1.0, 0.0]), np.array([0.0, 1e-300]), np.inf, 0.0, 2),
+        Margin(np.array([1.0, 0.0]), np.array([0.0, 1e-300]), 1.0, np.inf, 2),
+    ],
+)
+def test_margins_without_infinity_claim_no_more(boundless: Margin) -> None:
+    finite = boundless.without_infinity()
+    assert np.isfinite([*finite.constant, *finite.slope, finite.gain, finite.start]).all()
+    known, told = boundless([0.0, 1.0, 1e10]), finite([0.0, 1.0, 1e10])
+    assert (told[:, 1] >= 1e308).all()
+    np.testing.assert_array_equal(told[:, 0], known[:, 0])
+
+
 def test_margins_by_rows_under_another_map_hold() -> None:
     rng = np.random.default_rng(5)
     old, new = (Affine(rng.normal(size=4) * 3, rng.uniform(0.1, 5, size=4)) for _ in range(2))

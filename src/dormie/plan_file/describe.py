@@ -18,8 +18,6 @@ from dormie.rules import ClassRule, Rule
 from dormie.stages.base import Stage
 from dormie.version import __version__
 
-LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which plan files do not hold
-
 
 def describe(plan: Plan) -> Document:
     """The plan in the terms of the protocol; ValueError where the protocol has no words for it."""
@@ -90,15 +88,15 @@ def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
     """Without the parts that are the machine's own: its kernel, its rule and its feature names."""
     if (origin := machine.origin) is None:
         return None
-    source, deviation = origin.machine, origin.deviation
+    source, deviation = origin.machine, origin.deviation.without_infinity()
     described = {name: members.add(f"origin/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
     return {
         **described,
         "input_map": None if source.input_map is None else _input_map(source.input_map, members, "origin"),
-        "constant": members.add("origin/constant", np.minimum(deviation.constant, LARGEST)),
-        "slope": members.add("origin/slope", np.minimum(deviation.slope, LARGEST)),
-        "gain": min(float(deviation.gain), LARGEST),
-        "start": min(float(deviation.start), LARGEST),
+        "constant": members.add("origin/constant", deviation.constant),
+        "slope": members.add("origin/slope", deviation.slope),
+        "gain": float(deviation.gain),
+        "start": float(deviation.start),
         "degree": int(deviation.degree),
     }
 
