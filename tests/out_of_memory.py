@@ -15,6 +15,7 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,10 @@ from dormie import tree
 from dormie.kernels import RBF
 from dormie.machine import Floats, Machine
 from dormie.rules import OneVsOneVote, Sign
+from dormie.source_sum import SourceSum
 from dormie.stages import Dense, FastStopping, Geometry, LinearFilter, Nearest, ReducedSet, Stage, TreeWalk
 
-Call = Callable[[], Sequence[Any]]
+Call = Callable[[], Sequence[Any] | Floats]
 
 ANSWERED, REFUSED, OUT_OF_MEMORY, WRONG = range(10, 14)  # none is a status that a failing Python exits with
 _WAYS = {ANSWERED: "answered", REFUSED: "refused", OUT_OF_MEMORY: "out of memory"}
@@ -73,9 +75,12 @@ def calls(outputs: int) -> Iterator[tuple[str, Call]]:
             yield f"{name}, few rows", partial(stage.interval, rows[:100])
         elif isinstance(stage, FastStopping | Geometry | ReducedSet):
             yield f"{name}, intervals", partial(stage.interval, rows, 1)
+    for what, x in (("dense", rows), ("sparse", sparse), ("refused", refused)):
+        yield f"the source's sum, {what}", partial(SourceSum(made).outputs, x)
+    yield "differences", partial(Dense(replace(made, points=made.points + 1e9)).decide, rows + 1e9)
 
 
-def outcome(call: Call) -> tuple[int, Sequence[Any]]:
+def outcome(call: Call) -> tuple[int, Sequence[Any] | Floats]:
     """How a call ends, and what it gives."""
     try:
         return ANSWERED, call()
@@ -106,7 +111,7 @@ def survey(call: Call, step: int) -> Counter[str]:
     return found
 
 
-def _under(limit: int, call: Call, usual: int, expected: Sequence[Any]) -> int:
+def _under(limit: int, call: Call, usual: int, expected: Sequence[Any] | Floats) -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     size = _give_back_what_is_free()
     _allow(size)
