@@ -46,13 +46,13 @@ class Judge {
 
     // The same for the box g - radius ... g + radius.
     int settle(const double *g, const double *radius) {
-        for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+        set_box(g, radius);
         return settle_between(low_.data(), high_.data());
     }
 
     // The same for boxes widened by a row's margins, norm being that of the mapped row.
     int settle(const double *g, const double *radius, const Margin &margin, double norm) {
-        for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+        set_box(g, radius);
         margin.widen(norm, outputs_, low_.data(), high_.data());
         return settle_between(low_.data(), high_.data());
     }
@@ -75,6 +75,10 @@ class Judge {
     }
 
   private:
+    void set_box(const double *g, const double *radius) {
+        for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
+    }
+
     static size_t voters(const Rule &rule) { return rule.kind == RuleKind::vote ? size_t(rule.classes) : 0; }
 
     int settle_sign(double low, double high) const {

@@ -15,7 +15,8 @@ import numpy as np
 
 from dormie.kernels import RBF, Custom, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
-from dormie.rounding import UNIT, kernel_value_error, margin
+from dormie.margin import LOST_LENGTH
+from dormie.rounding import UNIT, inner_degree, kernel_value_error, margin
 from dormie.rules import Value
 from dormie.sketch import foreseen, scores, tug_of_war
 from dormie.thresholds import crossed
@@ -26,7 +27,6 @@ Arrays = Mapping[str, Any]
 
 _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 LOST_SQUARE = 1e-290  # more than sums of squares lose below the normal range
-LOST_LENGTH = 1e-150  # more than norms lose by that
 
 
 def _blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
@@ -111,7 +111,7 @@ def _source_values(machine: Machine, x: Floats) -> list[float]:
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
         (x, own), *units = [_unit_vector(kernel.kernel, vector) for vector in (x, *points)]
         points, constants = [unit for unit, _ in units], np.array([constant for _, constant in units]) * own
-        return [_power(_dot(machine, x, s) + c, _degree(kernel)) for s, c in zip(points, constants, strict=True)]
+        return [_power(_dot(machine, x, s) + c, inner_degree(kernel)) for s, c in zip(points, constants, strict=True)]
     kernel = kernel.kernel if isinstance(kernel, Normalized) else kernel
     match kernel:
         case RBF(gamma):
@@ -137,10 +137,6 @@ def _power(base: float, degree: int) -> float:
     while degree > 0:
         result, base, degree = result * base if degree % 2 else result, base * base, degree // 2
     return result
-
-
-def _degree(kernel: Normalized) -> int:
-    return kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
 
 
 def _unit_vector(kernel: Linear | Polynomial, x: Floats) -> tuple[Floats, float]:

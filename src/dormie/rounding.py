@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.margin import Margin
+from dormie.margin import LOST_LENGTH, Margin
 from dormie.rules import ClassRule
 
 UNIT: float = 2.0**-53
@@ -33,7 +33,7 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     if isinstance(kernel, Normalized):
         if isinstance(kernel.kernel, RBF):
             return kernel_value_error(kernel.kernel, a, b) + 4 * UNIT
-        return math.inf if _scale_lost(kernel, a, b) else 2 * (_degree(kernel) + 2) * (d + 8) * UNIT
+        return math.inf if _scale_lost(kernel, a, b) else 2 * (inner_degree(kernel) + 2) * (d + 8) * UNIT
     size = _largest_norm(a) * _largest_norm(b)
     if isinstance(kernel, Linear):
         return (d + 2) * UNIT * size
@@ -70,12 +70,11 @@ def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
 
 
 def _largest_norm(rows: Floats) -> float:
-    lost = 1e-150  # no less than what squares, and products of such rows, lose below the normal range
     largest = float(np.abs(rows).max(initial=0.0))
     unit = 2.0 ** math.frexp(largest)[1] if 0 < largest < 1e300 else 1.0  # so that squares stay in range
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->i", rows / unit, rows / unit)
-        return unit * float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-12) + lost
+        return unit * float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-12) + LOST_LENGTH
 
 
 def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
@@ -91,7 +90,7 @@ def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
 def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     """A bound on the error of any kernel value of the native float64 tiles between rows of a and b (rounding.hpp)."""
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
-        return kernel_value_error(kernel, a, b) + 100 * UNIT * _degree(kernel)
+        return kernel_value_error(kernel, a, b) + 100 * UNIT * inner_degree(kernel)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     d = int(a.shape[1])
     chain = 64 + d / 64 + 16
@@ -102,7 +101,8 @@ def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     return kernel_value_error(inner, a, b) * max(1.0, chain / d)
 
 
-def _degree(kernel: Normalized) -> int:
+def inner_degree(kernel: Normalized) -> int:
+    """The degree of the kernel inside a normalised one; that of a linear one is 1."""
     return kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
 
 
@@ -181,7 +181,7 @@ def source_rounding(machine: Machine) -> Margin:
                 slope = total * relative + sums if relative < 0.001 else np.full_like(total, np.inf)
                 return Margin(lost, slope, gamma * s, gamma * s * offset + abs(coef0), degree)
             case Normalized():
-                relative = _degree(kernel) * (2 * (d + moved) + 24) * unit if offset == 0 else math.inf
+                relative = inner_degree(kernel) * (2 * (d + moved) + 24) * unit if offset == 0 else math.inf
                 return Margin(total * relative + sums + lost, np.zeros_like(total))
     raise TypeError(f"no bound on the rounding of {machine.kernel!r}")
 
