@@ -19,6 +19,13 @@ def test_thirty_thousand_rows_near_the_border() -> None:
     assert tally.by_source > 10
 
 
+def test_outputs_that_confidences_overflow_on_are_not_compared() -> None:
+    """Outputs of 1e308 are summed to break ties: votes settle what the sum, infinite, no longer can."""
+    tally = soak.Tally()
+    soak.check_seed(31_400_162, tally)
+    assert tally.rows == soak.ROWS
+
+
 def test_the_soak_finds_answers_that_are_not_the_models_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a margin, rows on the border are settled by whatever rounding makes of them."""
     monkeypatch.setattr("dormie.native.margin", lambda machine: Margin.none(machine.n_outputs))
