@@ -20,7 +20,7 @@ def test_thirty_thousand_rows_near_the_border() -> None:
 
 
 def test_outputs_that_confidences_overflow_on_are_not_compared() -> None:
-    """Outputs of 1e308 are summed to break ties: the sum overflows, and the model's own answer is not the real one's."""
+    """Outputs of 1e308 are summed to break ties: the sum overflows, and the model's own answer is not the real one."""
     tally = soak.Tally()
     soak.check_seed(31_400_162, tally)
     assert tally.rows == soak.ROWS
