@@ -22,9 +22,9 @@ from sklearn.svm import SVC
 
 import dormie
 from dormie.estimators import SupportVectorTree
-from dormie.kernels import Custom
-from dormie.rules import Sign
-from dormie.tree import export_text
+from dormie.machine.kernels import Custom
+from dormie.machine.rules import Sign
+from dormie.methods.tree import export_text
 
 Floats = npt.NDArray[np.float64]
 

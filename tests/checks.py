@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dormie import native, reference
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
-from dormie.rules import Value
-from dormie.source_sum import SourceSum
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Value
+from dormie.methods.dense import Dense
+from dormie.numerics import backend as native
+from dormie.numerics import reference, source_reference
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.source_sum import SourceSum
 
 from . import naive, naive_source
 
 
 def core(machine: Machine) -> Any:
     """The native core for a machine; its methods take rows, or the parts of a CSR matrix, and a number of threads."""
-    found = native.dense(machine)
+    found = native.build("Dense", machine)
     assert found is not None
     return found
 
@@ -91,12 +93,12 @@ def answers_agree(machine: Machine, rows: Any) -> None:
     found = Dense(machine).decide(np.asarray(rows))
     own = naive_source.outputs(machine, rows)
     np.testing.assert_array_equal(SourceSum(machine).outputs(np.asarray(rows)), own)
-    np.testing.assert_array_equal(reference.source_outputs(machine, rows), own)
+    np.testing.assert_array_equal(source_reference.source_outputs(machine, rows), own)
     if not isinstance(machine.rule, Value):
         with np.errstate(invalid="ignore", over="ignore"):
             np.testing.assert_array_equal(found.answers, machine.rule.answer(own))
         return
-    real, reach = Dense(machine).interval(np.asarray(rows))
+    real, reach = FullSum(machine).interval(np.asarray(rows))
     told = np.isfinite(reach)
     assert (np.abs(found.answers - real)[told] <= machine.rule.tolerance + reach[told]).all()
 
@@ -120,7 +122,7 @@ def intervals_hold(machine: Machine, rows: Any) -> None:
 
 def exp2(x: Any) -> Any:
     """The native 2^x for x <= 0, of the type of x."""
-    return importlib.import_module("dormie._native").exp2(x)
+    return importlib.import_module("dormie.numerics._native").exp2(x)
 
 
 def exp2_error(x: np.ndarray[Any, Any]) -> float:

@@ -17,17 +17,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.kernels import Kernel
-from dormie.machine import MAP_STEPS, Affine, Machine, Origin
-from dormie.plan import Count, Evidence, Exact, Guarantee, Plan, Risk, Source, Tolerance, Trial
-from dormie.plan_file import archive, npy
-from dormie.plan_file.describe import describe
-from dormie.plan_file.document import SCHEMA, Document
-from dormie.plan_file.parse import unparse
-from dormie.rounding import of_terms
-from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
-from dormie.stages import STAGES, Dense, FastStopping, Geometry, LinearFilter, Nearest, ReducedSet, Stage, TreeWalk
-from dormie.tree import greedy
+from dormie.machine import Affine, Machine, Origin
+from dormie.machine.input_map import MAP_STEPS
+from dormie.machine.kernels import Kernel
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.methods import METHODS
+from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.nearest import Nearest
+from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.tree import TreeWalk, greedy
+from dormie.numerics.rounding import of_terms
+from dormie.plan.file import archive, npy
+from dormie.plan.file.describe import describe
+from dormie.plan.file.document import SCHEMA, Document
+from dormie.plan.file.parse import unparse
+from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
+from dormie.plan.plan import Plan, Source, Trial
 
 from .strategies import KERNELS, Generator
 
@@ -282,7 +291,7 @@ class _Forgery:
 
     def _other_name(self) -> None:
         """Another stage, kernel, rule or guarantee by the name of this one."""
-        names = (*STAGES, "linear", "polynomial", "rbf", "sigmoid", "sign", "argmax", "value", "exact")
+        names = (*METHODS, "linear", "polynomial", "rbf", "sigmoid", "sign", "argmax", "value", "exact")
         named = [place for place in self._places((str,)) if place[1] == "name"]
         if named:
             holder, key = self._one_of(named)

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse
 
 import dormie
-from dormie.rules import ClassRule
+from dormie.machine.rules import ClassRule
 
 from .forgery import forged
 from .strategies import Generator

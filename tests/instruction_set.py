@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dormie import native
+from dormie.numerics import backend as native
 
 from . import checks
 from .strategies import KERNELS, machine

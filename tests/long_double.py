@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 
 Long = Any  # an array of np.longdouble
 _BLOCK = 1 << 20  # numbers at work at once

@@ -14,8 +14,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 
 _DIGITS = 120
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from dormie.kernels import Kernel
 from dormie.machine import Floats, Machine
-from dormie.rules import Rule
+from dormie.machine.kernels import Kernel
+from dormie.machine.rules import Rule
 
 
 def stacked_solution(values: Floats, targets: Floats, ridge: float) -> Floats:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import ddot
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 
 Row = list[float]
 

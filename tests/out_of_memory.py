@@ -23,12 +23,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dormie import tree
-from dormie.kernels import RBF
 from dormie.machine import Floats, Machine
-from dormie.rules import OneVsOneVote, Sign
-from dormie.source_sum import SourceSum
-from dormie.stages import Dense, FastStopping, Geometry, LinearFilter, Nearest, ReducedSet, Stage, TreeWalk
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import OneVsOneVote, Sign
+from dormie.methods import tree
+from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.nearest import Nearest
+from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.tree import TreeWalk
+from dormie.numerics.source_sum import SourceSum
 
 Call = Callable[[], Sequence[Any] | Floats]
 
@@ -51,7 +58,7 @@ def machine(outputs: int) -> tuple[Machine, Floats]:
 def stages(made: Machine, rows: Floats) -> Iterator[tuple[str, Stage]]:
     """One of each kind."""
     dense = Dense(made)
-    dense.prepare()
+    dense.full_sum.prepare()
     yield "dense", dense
     yield "fast_stopping", FastStopping(made)
     yield "geometry", Geometry.build(made, made.points[:80])
@@ -71,8 +78,8 @@ def calls(outputs: int) -> Iterator[tuple[str, Call]]:
         for what, x in (("dense", rows), ("sparse", sparse), ("refused", refused)):
             yield f"{name}, {what}", partial(stage.decide, x)
         if isinstance(stage, Dense):
-            yield f"{name}, intervals", partial(stage.interval, rows)
-            yield f"{name}, few rows", partial(stage.interval, rows[:100])
+            yield f"{name}, intervals", partial(stage.full_sum.interval, rows)
+            yield f"{name}, few rows", partial(stage.full_sum.interval, rows[:100])
         elif isinstance(stage, FastStopping | Geometry | ReducedSet):
             yield f"{name}, intervals", partial(stage.interval, rows, 1)
     for what, x in (("dense", rows), ("sparse", sparse), ("refused", refused)):

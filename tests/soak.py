@@ -23,15 +23,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dormie import native
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.landmarks import sgma, w_greedy
 from dormie.machine import Affine, Floats, Machine
-from dormie.rounding import source_rounding
-from dormie.rows import mapped
-from dormie.rules import Rule, Value
-from dormie.source_sum import SourceSum
-from dormie.stages import Dense, FastStopping, Geometry, ReducedSet, Stage
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rows import mapped
+from dormie.machine.rules import Rule, Value
+from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.reduced_set import ReducedSet
+from dormie.numerics import backend as native
+from dormie.numerics.greedy_order import sgma, w_greedy
+from dormie.numerics.rounding import source_rounding
+from dormie.numerics.source_sum import SourceSum
 
 from . import long_double
 from .soak_models import check_model
@@ -159,7 +163,7 @@ def _intervals(rng: Generator, stage: Stage, rows: Any) -> Iterator[tuple[Floats
         yield stage.interval(rows, 256)
         return
     if isinstance(stage, Dense):
-        middle, radius = stage.interval(rows)
+        middle, radius = stage.full_sum.interval(rows)
     elif isinstance(stage, Geometry):
         middle, radius = stage.interval(rows, int(rng.integers(1, stage.budget + 1)))
     else:
@@ -290,7 +294,7 @@ def _rows_near_the_border(rng: Generator, dense: Dense) -> Floats:
 
 def _answers(dense: Dense, rows: Floats) -> Any:
     """Classes, or the side of a value's first output that zero is on: any border will do."""
-    outputs, rule = dense.outputs(rows), dense.machine.rule
+    outputs, rule = dense.full_sum.outputs(rows), dense.machine.rule
     return outputs[:, 0] > 0 if isinstance(rule, Value) else rule.answer(outputs)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
 KERNELS: tuple[Kernel, ...] = (
     Linear(),

@@ -11,10 +11,12 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.svm import SVC
 
 import dormie
-from dormie.anytime import Step, _chunks
-from dormie.plan import Exact, Plan, Source
-from dormie.stages import Dense, Geometry
-from dormie.stages.base import Decisions
+from dormie.methods.base import Decisions
+from dormie.methods.dense import Dense
+from dormie.methods.geometry import Geometry
+from dormie.plan.guarantee import Exact
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.anytime import Step, _chunks
 
 
 @pytest.fixture(scope="module")

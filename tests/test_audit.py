@@ -17,15 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dormie
-from dormie.audit import Status, log_evidence, rate_interval
 from dormie.errors import BrokenPromiseWarning
-from dormie.kernels import RBF
 from dormie.machine import Floats, Machine
-from dormie.plan import Evidence, Exact, Guarantee, Plan, Risk, Source
-from dormie.rules import Sign
-from dormie.stages import Dense
-from dormie.stages.base import Decisions, Stage
-from dormie.stages.room import Shapes, Size
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Sign
+from dormie.methods.base import Decisions, Stage
+from dormie.methods.dense import Dense
+from dormie.methods.memory import Shapes, Size
+from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.audit import Status, log_evidence, rate_interval
 
 from . import naive_calibration as naive
 
@@ -41,6 +42,7 @@ class _Hasty(Stage):
     """Says yes, which is wrong, where the first feature is 1; says no where it is 0; leaves the rest open."""
 
     name = "hasty"
+    words = "in haste"
     machine = MACHINE
 
     def __init__(self, certified: bool = False) -> None:
@@ -54,7 +56,7 @@ class _Hasty(Stage):
         return {}, {}
 
     @classmethod
-    def room(cls, machine: Size, shapes: Shapes) -> int:
+    def memory(cls, machine: Size, shapes: Shapes) -> int:
         raise NotImplementedError
 
     @classmethod

@@ -20,18 +20,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
-from dormie import datasets
-from dormie.bench import CASES, PEERS, Comparison, PeerUnavailableError, Standing, cases, compare, make_case, timing
-from dormie.bench.compare import as_record
-from dormie.bench.peers.base import Peer, Predict
-from dormie.bench.risk import with_risk
-from dormie.bench.table import print_comparison
-from dormie.bench.timing import ROUNDS, Timing, interleave
-from dormie.datasets import Dataset
-from dormie.kernels import RBF, Normalized
+from dormie.convert import read
+from dormie.lab import datasets
+from dormie.lab.bench import CASES, PEERS, Comparison, PeerUnavailableError, Standing, cases, compare, make_case, timing
+from dormie.lab.bench.compare import as_record
+from dormie.lab.bench.peers.base import Peer, Predict
+from dormie.lab.bench.risk import with_risk
+from dormie.lab.bench.table import print_comparison
+from dormie.lab.bench.timing import ROUNDS, Timing, interleave
+from dormie.lab.datasets import Dataset
 from dormie.machine import Machine
-from dormie.readers import read
-from dormie.rules import Sign
+from dormie.machine.kernels import RBF, Normalized
+from dormie.machine.rules import Sign
 
 X, DIGIT = load_digits(return_X_y=True)
 TRAIN, TEST = X[:300] / 16, X[300:420] / 16

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dormie
-from dormie.calibration import certify, p_value, rows_needed, split
-from dormie.plan import Risk
+from dormie.numerics.binomial import p_value
+from dormie.plan.guarantee import Risk
+from dormie.planner.risk.calibration import certify, rows_needed, split
 
 from . import naive_calibration as naive
 
 Booleans = npt.NDArray[np.bool_]
-Family = Callable[[float], Booleans]
+Candidate = Callable[[float], Booleans]
 
 counts = st.integers(0, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 
@@ -119,7 +120,7 @@ def test_too_few_rows_are_an_error_that_says_how_many_are_needed() -> None:
         certify(lambda _: np.zeros(3, dtype=bool), [1.0], 0.1, 0.95)
 
 
-def _wrong_on(counts: dict[float, int], rows: int) -> Family:
+def _wrong_on(counts: dict[float, int], rows: int) -> Candidate:
     """Plans that are wrong on the first so many rows."""
     return lambda caution: np.arange(rows) < counts[caution]
 
@@ -214,7 +215,7 @@ def test_the_walk_is_that_of_the_slow_twin(data: st.DataObject) -> None:
 @pytest.fixture
 def _unversioned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking versions up takes longer than all else here."""
-    monkeypatch.setattr("dormie.calibration.versions", dict)
+    monkeypatch.setattr("dormie.planner.risk.calibration.versions", dict)
 
 
 simulated = pytest.mark.usefixtures("_unversioned")

@@ -11,12 +11,15 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
 import dormie
-from dormie.candidates import candidates
-from dormie.kernels import RBF, Sigmoid
 from dormie.machine import Machine
+from dormie.machine.kernels import RBF, Sigmoid
+from dormie.machine.rules import Sign
+from dormie.methods.base import EFFORTS, Stage
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.reduced_set import ReducedSet
+from dormie.planner.certified import candidates
 from dormie.progress import Progress
-from dormie.rules import Sign
-from dormie.stages import FastStopping, Geometry, ReducedSet, Stage
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +30,7 @@ def moons() -> tuple[Machine, Any]:
 
 def _fitted(moons: tuple[Machine, Any], names: list[str] | None, effort: str = "normal") -> list[Stage]:
     machine, rows = moons
-    return [*candidates(machine, names, rows, effort, Progress())]
+    return [*candidates(machine, names, rows, EFFORTS[effort], Progress())]
 
 
 def _reduced(stages: list[Stage]) -> dict[int, ReducedSet]:
@@ -80,14 +83,15 @@ def test_a_kernel_without_geometry_is_refused_only_where_it_was_asked_for() -> N
     machine = Machine(Sigmoid(0.1), rng.normal(size=(80, 2)), rng.normal(size=80), np.zeros(1), Sign(np.array([0, 1])))
     rows = rng.normal(size=(20, 2))
     with pytest.raises(ValueError, match="reduced_set needs a kernel known to be positive semi-definite"):
-        [*candidates(machine, ["reduced_set"], rows, "normal", Progress())]
+        dormie.compile(machine, rows, methods=["reduced_set"])
+    assert not [*candidates(machine, None, rows, EFFORTS["normal"], Progress())]
 
 
 def test_where_landmarks_settle_nothing_no_time_goes_into_moving_vectors() -> None:
     rng = np.random.default_rng(0)
     points = 10 * rng.normal(size=(600, 20))  # all kernel values are 0: every point is on its own
     machine = Machine(RBF(1.0), points, rng.normal(size=600), np.zeros(1), Sign(np.array([0, 1])))
-    stages = [*candidates(machine, None, points[:50] + 0.1, "normal", Progress())]
+    stages = [*candidates(machine, None, points[:50] + 0.1, EFFORTS["normal"], Progress())]
     assert not _reduced(stages)
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.rules import Argmax, OneVsOneVote
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote
 
 from . import checks
 from .instruction_set import check_exp2

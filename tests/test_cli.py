@@ -16,11 +16,11 @@ from sklearn.svm import SVC
 from typer.testing import CliRunner
 
 import dormie
-from dormie.bench import PEERS
 from dormie.cli import main
 from dormie.cli.app import app
-from dormie.readers import read
-from dormie.readers.libsvm_writer import write_libsvm
+from dormie.convert import read
+from dormie.convert.libsvm.writer import write_libsvm
+from dormie.lab.bench import PEERS
 
 X, DIGIT = load_digits(return_X_y=True)
 ROWS = X[200:260] / 16
@@ -136,7 +136,7 @@ def test_bench_loads_a_pickle_only_when_told_to_trust_it(tmp_path: Path, rows_fi
 def test_without_its_packages_the_command_says_what_to_install(
     package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    loaded = ("dormie.cli.", "dormie.bench.table", f"{package}.")
+    loaded = ("dormie.cli.", "dormie.lab.bench.table", f"{package}.")
     for name in [name for name in sys.modules if name.startswith(loaded)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

@@ -10,11 +10,15 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
 import dormie
-from dormie import flow
-from dormie.contest import Contest, Family, best_of
-from dormie.landmarks import w_greedy
 from dormie.machine import Machine
-from dormie.stages import Dense, FastStopping, Geometry, ReducedSet
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.reduced_set import ReducedSet
+from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.plan import describe_cascade
+from dormie.planner.race import Candidate, Race, best_of
+from dormie.predictor import cascade as flow
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +31,22 @@ def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tupl
     machine, rows = moons
     useless = ReducedSet.project(machine, machine.points[:1], [1])
     assert not useless.decide(rows).settled.any()  # type: ignore[union-attr]
-    stages, trials = Contest(Dense(machine), [Family([useless])], rows).winner()
-    assert flow.describe(stages) == "dense"
+    stages, trials = Race(Dense(machine), [Candidate([useless])], rows).winner()
+    assert describe_cascade(stages) == "dense"
     assert {trial.stages for trial in trials} == {"dense", "reduced_set(1) -> dense"}
-    stages, _ = Contest(Dense(machine), [Family([useless])], rows).winner(dense_alone=False)
-    assert flow.describe(stages) == "reduced_set(1) -> dense"
+    stages, _ = Race(Dense(machine), [Candidate([useless])], rows).winner(dense_alone=False)
+    assert describe_cascade(stages) == "reduced_set(1) -> dense"
 
 
 def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine, Any]) -> None:
     machine, rows = moons
     landmarks = machine.points[w_greedy(machine, 32)]
     tried = [FastStopping(machine), Geometry.build(machine, landmarks), ReducedSet.project(machine, landmarks, [32])]
-    stages, trials = Contest(Dense(machine), [Family([stage]) for stage in tried], rows).winner()
+    stages, trials = Race(Dense(machine), [Candidate([stage]) for stage in tried], rows).winner()
     described = [trial.stages for trial in trials]
     assert len(set(described)) == len(described)
     assert {f"{stage} -> dense" for stage in tried} <= set(described)
-    assert flow.describe(stages) in described
+    assert describe_cascade(stages) in described
     for trial in trials:
         if trial.stages == f"{tried[1]} -> dense":
             assert trial.settled == pytest.approx(np.mean(tried[1].decide(rows).settled))  # type: ignore[arg-type]
@@ -51,13 +55,13 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine,
 def test_lists_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[Machine, Any]) -> None:
     machine, rows = moons
     rough = ReducedSet.calibrated(machine, machine.points[:3], [np.ones((3, 1))], np.array([[1.0]]))
-    family = Family([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)
-    none, few, all_rows = Contest(Dense(machine), [family], rows).bolder_and_bolder([0.0, 0.5, 1.0])
+    family = Candidate([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)
+    none, few, all_rows = Race(Dense(machine), [family], rows).cheapest_within([0.0, 0.5, 1.0])
     assert none == ()
     wrong = [np.mean(flow.run((*stages, Dense(machine)), rows).settled_by == 0) for stages in (few, all_rows)]
     assert wrong[0] <= wrong[1]
     assert all_rows == (family.stages[0],)  # the boldest settles the most
-    sure = Contest(Dense(machine), [Family([rough], [0.3])], rows).bolder_and_bolder([0.29])
+    sure = Race(Dense(machine), [Candidate([rough], [0.3])], rows).cheapest_within([0.29])
     assert sure == [()] or not rough.decide(rows).settled.all()  # type: ignore[union-attr]
 
 

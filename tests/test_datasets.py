@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dormie import datasets
-from dormie.datasets import fetch, parse
-from dormie.datasets.fetch import File, read_file
-from dormie.datasets.registry import RECIPES
+from dormie.lab import datasets
+from dormie.lab.datasets import fetch, parse
+from dormie.lab.datasets.fetch import File, read_file
+from dormie.lab.datasets.registry import RECIPES
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("DORMIE_DATA") or _BESIDE)

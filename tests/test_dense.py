@@ -14,10 +14,11 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 
-from dormie import native, reference
-from dormie.kernels import RBF, Kernel, Polynomial
 from dormie.machine import Floats, Machine
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF, Kernel, Polynomial
+from dormie.methods.dense import Dense
+from dormie.numerics import backend as native
+from dormie.numerics import reference
 
 from . import checks, naive
 from .strategies import KERNELS, by_hand, machine, machines

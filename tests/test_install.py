@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dormie
-from dormie.native import threads_for
+from dormie.numerics.backend import threads_for
 
 
 def _run(code: str, **variables: str) -> str:
@@ -77,7 +77,7 @@ import sys, warnings
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name == "dormie._native":
+        if name == "dormie.numerics._native":
             raise ModuleNotFoundError(name, name=name)
 
 sys.meta_path.insert(0, Blocked())

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF
-from dormie.lists import Run, weigh
 from dormie.machine import Machine
-from dormie.rules import Sign
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Sign
+from dormie.methods.dense import Dense
+from dormie.planner.cascades import Run, weigh
 
 _STAGE = Dense(Machine(RBF(1.0), np.zeros((1, 1)), np.ones(1), np.zeros(1), Sign(np.array([0, 1]))))
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie.kernels import RBF, Custom
 from dormie.machine import Affine, Machine
-from dormie.rules import Sign
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rules import Sign
 
 PARTS: dict[str, Any] = {
     "kernel": RBF(0.5),

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dormie.explain import explain
-from dormie.kernels import RBF
 from dormie.machine import Machine
-from dormie.plan import Count, Evidence, Exact, Guarantee, Plan, Risk, Source, Tolerance
-from dormie.predictor import Predictor
-from dormie.rules import Rule, Sign, Value
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Rule, Sign, Value
+from dormie.methods.dense import Dense
+from dormie.plan.explain import explain
+from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.predictor import Predictor
 
 EVIDENCE = Evidence(5000, 0, 0.001, 1.0, 1, "2024-12-31", 0)
 RISK = Risk(0.01, 0.95, EVIDENCE)

@@ -16,13 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie import planner
-from dormie.kernels import RBF, Custom
 from dormie.machine import Affine, Machine
-from dormie.plan import Count, Evidence, Exact, Risk, Tolerance
-from dormie.rules import Argmax, Rule, Sign, Value
-from dormie.sample import sample_rows
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rules import Argmax, Rule, Sign, Value
+from dormie.methods.dense import Dense
+from dormie.numerics.synthetic_rows import sample_rows
+from dormie.plan.guarantee import Count, Evidence, Exact, Risk, Tolerance
+from dormie.planner import compiler as planner
 
 from . import long_double
 

@@ -25,13 +25,14 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import dormie
-from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
-from dormie.plan import Count, Evidence, Exact, Plan, Risk, Source
-from dormie.rules import Sign
-from dormie.stages import Dense
-from dormie.stages.base import Decisions, Stage
-from dormie.stages.room import Shapes, Size
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rules import Sign
+from dormie.methods.base import Decisions, Stage
+from dormie.methods.dense import Dense
+from dormie.methods.memory import Shapes, Size
+from dormie.plan.guarantee import Count, Evidence, Exact, Risk
+from dormie.plan.plan import Plan, Source
 
 from .strategies import machine
 
@@ -217,7 +218,7 @@ import dormie
 from dormie.kernels import RBF
 from dormie.plan import Exact, Plan, Source
 from dormie.rules import Sign
-from dormie.stages import Dense
+from dormie.methods.dense import Dense
 
 rng = np.random.default_rng(0)
 machine = dormie.Machine(RBF(0.01), rng.normal(size=(20_000, 100)), rng.normal(size=20_000), 0.0, Sign([0, 1]))
@@ -259,6 +260,7 @@ class _Halves(Stage):
     """Settles the rows whose first feature is above a level, and remembers the rows it saw."""
 
     name = "halves"
+    words = "the upper rows"
 
     def __init__(self, level: float, answer: int) -> None:
         self.level, self.answer, self.seen = level, answer, np.zeros((0, 1))
@@ -272,7 +274,7 @@ class _Halves(Stage):
         raise NotImplementedError
 
     @classmethod
-    def room(cls, machine: Size, shapes: Shapes) -> int:
+    def memory(cls, machine: Size, shapes: Shapes) -> int:
         raise NotImplementedError
 
     @classmethod

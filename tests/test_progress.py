@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dormie
-from dormie.kernels import RBF
 from dormie.machine import Machine
-from dormie.rules import Sign
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Sign
 
 
 class _Terminal(io.StringIO):

@@ -14,19 +14,25 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie import flow, risk
-from dormie.approximations import Approximations
-from dormie.calibration import certify
-from dormie.candidates import candidates
-from dormie.contest import Contest
-from dormie.flips import _exponential, flip_chances, vanishing_chances
-from dormie.kernels import RBF
 from dormie.machine import Affine, Machine
-from dormie.plan import Exact, Risk
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import OneVsOneVote, Sign
+from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
+from dormie.methods.dense import Dense
+from dormie.methods.geometry import Geometry
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.reduced_set import ReducedSet
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.guarantee import Exact, Risk
+from dormie.planner.certified import candidates
+from dormie.planner.race import Race
+from dormie.planner.risk import calibrated
+from dormie.planner.risk import planning as risk
+from dormie.planner.risk.calibration import certify
+from dormie.planner.risk.disagreement import _exponential, exchange_chances, vanishing_chances
+from dormie.planner.risk.planning import Parts, Request, _scaled, sequence_of_plans
+from dormie.predictor import cascade as flow
 from dormie.progress import Progress
-from dormie.risk import Parts, Request, _scaled, family_of_plans
-from dormie.rules import OneVsOneVote, Sign
-from dormie.stages import Dense, Geometry, LinearFilter, ReducedSet
 
 _ALPHA = 0.01
 
@@ -117,13 +123,13 @@ def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any
     np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
 
 
-def test_the_family_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any, Any]) -> None:
+def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any, Any]) -> None:
     machine, rows = dormie.read(moons[0]), moons[2][:1000]
     rng = np.random.default_rng(0)
     rough = ReducedSet.calibrated(machine, machine.points[:5], [rng.normal(size=(5, 1))], np.array([[0.3]]))
     careful = rough.cautious(2.0)
     lists = [(careful,), (careful,), (rough,)]
-    plans = family_of_plans(lists, Dense(machine))
+    plans = sequence_of_plans(lists, Dense(machine))
     assert [*plans] == [float(place) for place in range(len(plans), 0, -1)]
     cautions = [stages[0].caution for stages in plans.values()]  # type: ignore[attr-defined]
     assert cautions == sorted(cautions, reverse=True)
@@ -137,19 +143,19 @@ def test_the_family_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any, A
 def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
     outputs = np.array([[-2.0], [-0.1], [0.1], [2.0]])
     rule = Sign(np.array([0, 1]))
-    assert not flip_chances(rule, outputs, outputs, 0).any()
+    assert not exchange_chances(rule, outputs, outputs, 0).any()
     estimates = outputs + 1.0  # too high by 1 everywhere: what is estimated between 0 and 1 is negative in truth
-    assert flip_chances(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
+    assert exchange_chances(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
 
 
-def test_flip_chances_are_shares_of_exchanged_errors() -> None:
+def test_exchange_chances_are_shares_of_exchanged_errors() -> None:
     rng = np.random.default_rng(0)
     rule = OneVsOneVote(np.array([0, 1, 2]))
     outputs = rng.normal(size=(40, 3))
     estimates = outputs + 0.5 * rng.normal(size=(40, 3))
     errors = estimates - outputs
     every = np.array([np.mean(rule.answer(row - errors) != rule.answer(row[None])) for row in estimates])
-    found = flip_chances(rule, estimates, outputs, 0)
+    found = exchange_chances(rule, estimates, outputs, 0)
     assert np.abs(found - every).max() < 5 * 0.5 / np.sqrt(64)
     assert abs(found.mean() - every.mean()) < 0.03
 
@@ -189,7 +195,7 @@ def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: fl
 def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:
     svc, rows, _ = moons
     machine = dormie.read(svc)
-    outputs = Dense(machine).outputs(rows)
+    outputs = FullSum(machine).outputs(rows)
     cautions = [0.1, 0.5, 1.0, 2.0]
     stage = LinearFilter.fit(machine, rows)
     found = vanishing_chances(stage, cautions, rows, machine.rule.answer(outputs))
@@ -211,6 +217,11 @@ def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     assert (fast.predict(X) == svc.predict(X)).all()
 
 
+def _fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, asked: bool) -> CalibratedFitting:
+    fit, measure = Sample.of(machine, fitting), Sample.of(machine, measuring)
+    return CalibratedFitting(machine, fit, measure, EFFORTS[effort], asked, 0, Progress())
+
+
 @pytest.mark.parametrize(
     ("effort", "names", "expected"),
     [
@@ -219,19 +230,19 @@ def test_where_nothing_is_gained_the_plan_is_exact() -> None:
         ("quick", ["nearest"], {"nearest"}),
     ],
 )
-def test_approximations_come_at_several_cautions_with_their_chances_to_flip(
+def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_disagreement(
     moons: tuple[SVC, Any, Any], effort: str, names: list[str] | None, expected: set[str]
 ) -> None:
     svc, rows, _ = moons
-    bolder = Approximations.of(dormie.read(svc), rows[:500], rows[500:700], effort, 0, Progress())
-    families = [*bolder.families(names)]
+    fitting = _fitting(dormie.read(svc), rows[:500], rows[500:700], effort, names is not None)
+    families = [*calibrated.candidates(fitting, names)]
     assert {family.stages[0].name for family in families} == expected
     for family in families:
         cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]
         assert len(cautions) > 3
         assert cautions == sorted(cautions)
         assert not any(stage.certified for stage in family.stages)
-        assert len(family.flips) == len(cautions)
+        assert len(family.disagreement) == len(cautions)
         bold, careful = family.stages[0], family.stages[-1]
         assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
 
@@ -295,10 +306,10 @@ def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
     draws, rows_drawn, alpha, confidence = 600, 400, 0.03, 0.9
     X, y = make_moons(24_000, noise=0.3, random_state=1)
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
-    bolder = Approximations.of(machine, X[:1500], X[1500:2500], "quick", 0, Progress())
+    fitting = _fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
     full = Dense(machine)
-    contest = Contest(full, bolder.families(["reduced_set", "linear_filter"]), X[1500:2500])
-    plans = family_of_plans([*filter(None, contest.bolder_and_bolder([0.2 * alpha, alpha, 3 * alpha]))], full)
+    contest = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
+    plans = sequence_of_plans([*filter(None, contest.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
     population = X[2500:]
     right = full.decide(population).answers
     wrong = {caution: flow.run(stages, population).answers != right for caution, stages in plans.items()}

@@ -13,13 +13,15 @@ import pytest
 import scipy.sparse
 
 import dormie
-from dormie.frames import values_of_frame
-from dormie.kernels import RBF, Custom
 from dormie.machine import Machine
-from dormie.plan import Exact, Plan, Source
-from dormie.rows import check_rows, require_finite
-from dormie.rules import Sign
-from dormie.stages import Dense
+from dormie.machine.frames import values_of_frame
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rows import check_rows, require_finite
+from dormie.machine.rules import Sign
+from dormie.methods.dense import Dense
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.guarantee import Exact
+from dormie.plan.plan import Plan, Source
 
 from .strategies import by_hand, machine
 
@@ -322,7 +324,7 @@ def test_the_first_value_that_is_not_finite_is_named_whichever_thread_finds_one(
     parts = (matrix,) if form is np.asarray else (matrix.data, matrix.indices, matrix.indptr, 100)
     for _ in range(5):
         with pytest.raises(ValueError, match="row 150, column 7 is NaN"):
-            Dense(made)._native.decide(*parts, True, 4)
+            FullSum(made).core.decide(*parts, True, 4)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
-from dormie.kernels import RBF
 from dormie.machine import Floats
-from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.methods.dense import Dense
 
 from . import naive, naive_source
 from .checks import core

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dormie import rounding
-from dormie.margin import Margin
+from dormie.machine.margin import Margin
+from dormie.numerics import rounding
 
 from . import soak
 
@@ -28,7 +28,7 @@ def test_outputs_that_confidences_overflow_on_are_not_compared() -> None:
 
 def test_the_soak_finds_answers_that_are_not_the_models_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a margin, rows on the border are settled by whatever rounding makes of them."""
-    monkeypatch.setattr("dormie.native.margin", lambda machine: Margin.none(machine.n_outputs))
+    monkeypatch.setattr("dormie.numerics.backend.margin", lambda machine: Margin.none(machine.n_outputs))
     with pytest.raises(soak.Disagreement, match=r"again: python -m tests.soak 1 "):
         list(soak.soak(200_000))
 

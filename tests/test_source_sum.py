@@ -17,14 +17,16 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.svm import SVC, OneClassSVM
 
 import dormie
-from dormie import native, reference
-from dormie.kernels import RBF, Linear, Normalized, Polynomial
 from dormie.machine import Affine, Floats, Machine, Origin
-from dormie.margin import Margin
-from dormie.rows import check_rows
-from dormie.rules import Sign, Value
-from dormie.source_sum import SourceSum
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial
+from dormie.machine.margin import Margin
+from dormie.machine.rows import check_rows
+from dormie.machine.rules import Sign, Value
+from dormie.methods.dense import Dense
+from dormie.numerics import backend as native
+from dormie.numerics import source_reference
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.source_sum import SourceSum
 
 from . import checks, long_double, naive_source
 from .strategies import KERNELS, adversarial_machines, by_hand, machine
@@ -102,7 +104,7 @@ def test_scalers_fitted_on_float32_are_repeated_for_float64_rows(steps: list[Any
     model = make_pipeline(*steps, SVC(gamma=1000.0, C=1000.0)).fit(X.astype(np.float32), np.arange(60) % 2)
     made = dormie.read(model)
     np.testing.assert_array_equal(SourceSum(made).outputs(X)[:, 0], model.decision_function(X))
-    off = np.abs(Dense(made).outputs(X)[:, 0] - model.decision_function(X))
+    off = np.abs(FullSum(made).outputs(X)[:, 0] - model.decision_function(X))
     assert (off <= SourceSum(made).interval(X)[1][:, 0]).all()
 
 
@@ -127,7 +129,7 @@ def test_native_numpy_and_the_letter_give_the_same_bits(kernel: Any, blas: bool)
             dense = form.toarray() if sparse else form
             expected = naive_source.outputs(each, dense, sparse)
             np.testing.assert_array_equal(SourceSum(each).outputs(form), expected)
-            np.testing.assert_array_equal(reference.source_outputs(each, form), expected)
+            np.testing.assert_array_equal(source_reference.source_outputs(each, form), expected)
 
 
 def test_steps_that_underflow_on_the_way_are_counted() -> None:
@@ -216,7 +218,7 @@ def test_normalized_kernels_of_tiny_and_huge_points(size: float) -> None:
         clear = np.abs(real) > 1e-12
         answers = Dense(made).decide(rows).answers
         np.testing.assert_array_equal(answers[clear], (real > 0)[clear].astype(int))
-        low, high = (Dense(made).interval(rows)[0] + sign * Dense(made).interval(rows)[1] for sign in (-1, 1))
+        low, high = (FullSum(made).interval(rows)[0] + sign * FullSum(made).interval(rows)[1] for sign in (-1, 1))
         assert ((low[:, 0] <= real) & (real <= high[:, 0])).all()
         assert (high - low < 1e-10).all()
 
@@ -272,7 +274,7 @@ def test_of_a_bound_that_is_no_number_nothing_is_known() -> None:
     assert (low.tolist(), high.tolist()) == ([-np.inf], [np.inf])
 
 
-@pytest.mark.parametrize("outputs", [lambda made, rows: SourceSum(made).outputs(rows), reference.source_outputs])
+@pytest.mark.parametrize("outputs", [lambda made, rows: SourceSum(made).outputs(rows), source_reference.source_outputs])
 def test_a_mapped_row_that_is_no_number_has_no_unit_vector(outputs: Any) -> None:
     kernel = Normalized(Polynomial(0.5, 1.0, 1))
     plain = by_hand(kernel, RNG.uniform(1, 2, size=(5, 2)), np.ones(5), 0.0, Value())
@@ -282,7 +284,7 @@ def test_a_mapped_row_that_is_no_number_has_no_unit_vector(outputs: Any) -> None
         found = outputs(made, scipy.sparse.csr_array(rows))
         np.testing.assert_array_equal(found[0], outputs(made, rows[:1])[0])  # zeros are not stored, and not scaled
         assert np.isnan(found[1]).all()
-        assert Dense(made).interval(scipy.sparse.csr_array(rows[1:]))[1] == np.inf
+        assert FullSum(made).interval(scipy.sparse.csr_array(rows[1:]))[1] == np.inf
 
 
 def test_without_the_native_core_ties_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from sklearn.svm import SVC, LinearSVC
 
 import dormie
 from dormie.errors import TrainingRowsWarning
-from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
-from dormie.rows import as_array
-from dormie.rules import Sign
-from dormie.training_rows import warn_of_training_rows
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rows import as_array
+from dormie.machine.rules import Sign
+from dormie.planner.risk.training_rows import warn_of_training_rows
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(600, 3)) * [1, 10, 0.1] + [5, -3, 0.7]

@@ -14,8 +14,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dormie import kernels, native, plan_file, rules
-from dormie.anytime import Answers, Step
+from dormie import _aliases
+from dormie._version import __version__
+from dormie.convert import read
 from dormie.errors import (
     BrokenPromiseWarning,
     MissingClassWarning,
@@ -23,23 +24,32 @@ from dormie.errors import (
     TrainingRowsWarning,
     UnreadableModelError,
 )
-from dormie.machine import Affine, Machine
+from dormie.machine import Affine, Machine, kernels, rules
+from dormie.methods import tree
+from dormie.methods.reduced_set.reduce import Reduction, reduce
+from dormie.numerics import backend
+from dormie.plan import Evidence, Exact, Plan, Risk, Tolerance
+from dormie.plan import file as plan_file
 from dormie.planner import compile
-from dormie.predictor import Predictor, Trace
-from dormie.readers import read
-from dormie.reduction.reduce import Reduction, reduce
-from dormie.version import __version__
+from dormie.predictor import Answers, AuditedPredictor, Predictor, Status, Step, Trace
 
 __all__ = [
     "Affine",
     "Answers",
+    "AuditedPredictor",
     "BrokenPromiseWarning",
+    "Evidence",
+    "Exact",
     "Machine",
     "MissingClassWarning",
+    "Plan",
     "PlanFileError",
     "Predictor",
     "Reduction",
+    "Risk",
+    "Status",
     "Step",
+    "Tolerance",
     "Trace",
     "TrainingRowsWarning",
     "UnreadableModelError",
@@ -51,7 +61,10 @@ __all__ = [
     "read",
     "reduce",
     "rules",
+    "tree",
 ]
+
+_aliases.install()
 
 
 def load(path: str | os.PathLike[str]) -> Predictor:
@@ -61,4 +74,4 @@ def load(path: str | os.PathLike[str]) -> Predictor:
 
 def build_info() -> dict[str, Any]:
     """Version, whether the native core is there, its compiler and instruction set, and the threads used."""
-    return {"version": __version__, **native.info(), "threads": native.threads()}
+    return {"version": __version__, **backend.info(), "threads": backend.threads()}

@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dormie
 from dormie.errors import UnreadableModelError
 from dormie.estimators import KernelFisherDiscriminant
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 
 NORMALIZED = Normalized(Polynomial(gamma=1.0, coef0=1.0, degree=2))
 

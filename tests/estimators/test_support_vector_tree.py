@@ -28,11 +28,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import dormie
 from dormie.errors import UnreadableModelError
 from dormie.estimators import SupportVectorTree
-from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
-from dormie.reduction import outputs
-from dormie.rules import Sign, Value
-from dormie.tree import Tree
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rules import Sign, Value
+from dormie.methods.reduced_set import outputs
+from dormie.methods.tree import Tree
 
 from ..tree.trees import walked
 
@@ -41,7 +41,7 @@ from ..tree.trees import walked
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits that need not be good take a few steps on few rows."""
     monkeypatch.setattr(outputs, "_MOST_STEPS", 5)
-    monkeypatch.setattr(import_module("dormie.tree.fitted_tree"), "_ENOUGH_ROWS", 100)
+    monkeypatch.setattr(import_module("dormie.methods.tree.fitted_tree"), "_ENOUGH_ROWS", 100)
 
 
 @pytest.mark.usefixtures("hasty")

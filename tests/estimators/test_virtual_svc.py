@@ -22,7 +22,7 @@ import dormie
 from dormie.errors import UnreadableModelError
 from dormie.estimators import VirtualSVC
 from dormie.estimators.invariances import Rotations, Shifts, Thickness
-from dormie.rules import Argmax, OneVsOneVote, Sign
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign
 
 ESTIMATOR = SVC(C=10, gamma=0.05)
 

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from dormie import reference
-from dormie.kernels import RBF
 from dormie.machine import Affine, Machine, Origin
-from dormie.margin import Margin
-from dormie.plan import Exact, Plan, Source
-from dormie.plan_file import save
-from dormie.plan_file.document import PROTOCOL
-from dormie.rules import OneVsOneVote
-from dormie.stages.dense import Dense
+from dormie.machine.kernels import RBF
+from dormie.machine.margin import Margin
+from dormie.machine.rules import OneVsOneVote
+from dormie.methods.dense import Dense
+from dormie.numerics import reference
+from dormie.plan.file import save
+from dormie.plan.file.document import PROTOCOL
+from dormie.plan.guarantee import Exact
+from dormie.plan.plan import Plan, Source
 
 HERE = Path(__file__).parent
 ROWS = np.array([[4.9, 3.0], [6.1, 2.5], [7.2, 3.0], [5.8, 3.9]])

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import Normalized, Polynomial
-from dormie.papers.decoste2002_problems import Problem
-from dormie.papers.table import Numbers
+from dormie.lab.papers.decoste2002.problems import Problem
+from dormie.lab.papers.table import Numbers
+from dormie.machine.kernels import Normalized, Polynomial
 
 
 def small_problem(rows: int = 80, features: int = 6, seed: int = 0) -> Problem:

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from dormie.datasets import Dataset
-from dormie.datasets.fetch import data_folder
-from dormie.papers import burges1997, burges1997_printed
-from dormie.papers.burges1997 import Extent, Result, tables_of
-from dormie.papers.burges1997_systems import Digits, System, bayes_shifts, original, reduced, shared, train, virtual
-from dormie.papers.table import Table
-from dormie.readers import read
-from dormie.stages import Dense
+from dormie.convert import read
+from dormie.lab.datasets import Dataset
+from dormie.lab.datasets.fetch import data_folder
+from dormie.lab.papers.burges1997 import printed as burges1997_printed
+from dormie.lab.papers.burges1997 import tables as burges1997
+from dormie.lab.papers.burges1997.systems import Digits, System, bayes_shifts, original, reduced, shared, train, virtual
+from dormie.lab.papers.burges1997.tables import Extent, Result, tables_of
+from dormie.lab.papers.table import Table
+from dormie.numerics.evaluate import FullSum
 
 needs_data = pytest.mark.skipif(data_folder() is None, reason="no data: DORMIE_DATA is not set")
 SIZES = (3, 2, 4, 4, 4, 4, 3, 4, 5, 5)
@@ -106,7 +107,7 @@ def test_at_the_paper_s_sizes_a_shared_set_of_439_takes_no_more_than_lenet5() ->
 def test_reduced_sets_are_closer_to_the_virtual_machine_than_none_would_be() -> None:
     rows = digits().X_test
     machine = virtual(model()).machine
-    target = Dense(machine).outputs(rows.astype(np.float64))
+    target = FullSum(machine).outputs(rows.astype(np.float64))
     spread = ((target - machine.bias) ** 2).sum(axis=1).mean()
     for_all = shared(virtual(model()), 20, digits().to_fit_on())
     assert for_all.machine.n_points == 20
@@ -118,7 +119,7 @@ def test_a_reduced_set_is_that_of_its_own_digit() -> None:
     rows = digits().X_test.astype(np.float64)
     outputs = few().outputs(digits().X_test)
     for digit in burges1997_printed.DIGITS:
-        target = Dense(read(model().estimators_[digit])).outputs(rows)[:, 0]
+        target = FullSum(read(model().estimators_[digit])).outputs(rows)[:, 0]
         correlations = [np.corrcoef(target, output)[0, 1] for output in outputs.T]
         assert np.argmax(correlations) == digit
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dormie.cli.app import app
-from dormie.papers import PAPERS, Paper
-from dormie.papers.table import Table
+from dormie.lab.papers import PAPERS, Paper
+from dormie.lab.papers.table import Table
 
 TABLE = Table("Table 4 [again]", {"paper": {"k mean": 26.2}, "here": {"k mean": 21.75}}, ("a [note]",))
 

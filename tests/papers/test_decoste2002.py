@@ -6,14 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dormie.datasets.fetch import data_folder
-from dormie.landmarks import sgma, w_greedy
+from dormie.lab.datasets.fetch import data_folder
+from dormie.lab.papers.decoste2002 import figures as decoste2002_figures
+from dormie.lab.papers.decoste2002 import problems as decoste2002_problems
+from dormie.lab.papers.decoste2002 import tables as decoste2002
+from dormie.lab.papers.decoste2002.figures import Curves, curves, positive_probability
+from dormie.lab.papers.decoste2002.walks import build, walk
+from dormie.lab.papers.table import Table
 from dormie.machine import Machine
-from dormie.papers import decoste2002, decoste2002_figures, decoste2002_problems
-from dormie.papers.decoste2002_figures import Curves, curves, positive_probability
-from dormie.papers.decoste2002_walks import build, walk
-from dormie.papers.table import Table
-from dormie.stages import Dense, Geometry
+from dormie.methods.geometry import Geometry
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.greedy_order import sgma, w_greedy
 
 from .rows import small_problem, unsettled_problem
 
@@ -47,7 +50,7 @@ def test_k_is_the_first_landmark_at_which_the_interval_leaves_zero_behind() -> N
 def test_every_answer_found_is_that_of_the_full_sum() -> None:
     rows = np.vstack([small_problem().X, small_problem(seed=1).X])
     found = walk([stage(), stage(first=True)], rows)
-    full = machine().rule.answer(Dense(machine()).outputs(rows))
+    full = machine().rule.answer(FullSum(machine()).outputs(rows))
     assert len(found.answers) == 2 * len(rows)
     assert (found.answers == np.tile(full, 2))[found.answers >= 0].all()
     assert np.mean(found.answers >= 0) > 0.9
@@ -146,7 +149,7 @@ def test_on_sonar_both_orders_need_no_more_landmarks_than_the_paper() -> None:
     for order in (sgma, w_greedy):
         found = walk([build(sonar, sonar.points[order(sonar, 165)], problem.folded_weights())], problem.X)
         assert found.steps.mean() <= 26.2
-        assert (found.answers == sonar.rule.answer(Dense(sonar).outputs(problem.X))).all()
+        assert (found.answers == sonar.rule.answer(FullSum(sonar).outputs(problem.X))).all()
 
 
 @needs_data
@@ -156,4 +159,4 @@ def test_on_haberman_the_papers_order_needs_no_more_landmarks_than_the_paper(ear
     haberman, _ = problem.svm()
     found = walk([build(haberman, haberman.points[sgma(haberman, haberman.n_points)])], problem.X)
     assert found.steps.mean() <= 4.5
-    assert (found.answers == haberman.rule.answer(Dense(haberman).outputs(problem.X))).all()
+    assert (found.answers == haberman.rule.answer(FullSum(haberman).outputs(problem.X))).all()

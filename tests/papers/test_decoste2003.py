@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie import datasets, flow
-from dormie.calibration import p_value
-from dormie.datasets import Dataset
-from dormie.machine import Machine
-from dormie.papers import decoste2003, decoste2003_figures
-from dormie.papers.decoste2003_free import Free, free_table
-from dormie.papers.decoste2003_pairs import (
+from dormie.lab import datasets
+from dormie.lab.datasets import Dataset
+from dormie.lab.papers.decoste2003 import figures as decoste2003_figures
+from dormie.lab.papers.decoste2003 import tables as decoste2003
+from dormie.lab.papers.decoste2003.free import Free, free_table
+from dormie.lab.papers.decoste2003.pairs import (
     CALIBRATED,
     CONFIDENCE,
     MACHINES,
@@ -30,8 +29,14 @@ from dormie.papers.decoste2003_pairs import (
     rbf,
     ways,
 )
-from dormie.papers.table import Table
-from dormie.stages import Dense, LinearFilter, Nearest
+from dormie.lab.papers.table import Table
+from dormie.machine import Machine
+from dormie.methods.dense import Dense
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.nearest import Nearest
+from dormie.numerics.binomial import p_value
+from dormie.numerics.evaluate import FullSum
+from dormie.predictor import cascade as flow
 
 EXTENT = Extent(((0, 1), (3, 8)), ((0, 1),), held_out=400, most_rows=400, risk=0.02, budget=64)
 
@@ -178,6 +183,6 @@ def test_the_figure_shows_what_each_row_took(tmp_path: Path) -> None:
     settled = stage.decide(pair.test).settled
     assert (k[~np.asarray(settled)] == machine.n_points).all()
     decoste2003_figures.plot(
-        np.abs(Dense(machine).outputs(pair.test)[:, 0]), {"a": k, "b": k}, "3-8", tmp_path / "f.png"
+        np.abs(FullSum(machine).outputs(pair.test)[:, 0]), {"a": k, "b": k}, "3-8", tmp_path / "f.png"
     )
     assert (tmp_path / "f.png").stat().st_size > 1000

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dormie import reference
+from dormie.lab.papers.muller2004 import tables as muller2004
+from dormie.lab.papers.muller2004.tables import Problem
 from dormie.machine import Floats, Machine
-from dormie.papers import muller2004
-from dormie.papers.muller2004 import Problem
-from dormie.stages.fast_stopping import FastStopping, largest_first
+from dormie.methods.fast_stopping.stage import FastStopping, largest_first
+from dormie.numerics import reference
 
 
 @cache

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dormie.papers.table import Table, text
+from dormie.lab.papers.table import Table, text
 
 TABLE = Table("t", {"paper": {"b": 2.5}, "here": {"a": 1, "b": (3, 0.25)}}, ("a note",))
 

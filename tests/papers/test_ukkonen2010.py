@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie import datasets
-from dormie.datasets import Dataset
-from dormie.kernels import RBF, Linear
-from dormie.machine import Machine
-from dormie.papers import ukkonen2010
-from dormie.papers.table import Table
-from dormie.papers.ukkonen2010 import Extent, Result, Score
-from dormie.papers.ukkonen2010_printed import TABLE_1
-from dormie.papers.ukkonen2010_problems import TRAINING_ROWS, Split, Trainer, linear_svm, rbf_svm, splits
-from dormie.papers.ukkonen2010_seconds import walking
-from dormie.papers.ukkonen2010_ways import (
+from dormie.lab import datasets
+from dormie.lab.datasets import Dataset
+from dormie.lab.papers.table import Table
+from dormie.lab.papers.ukkonen2010 import tables as ukkonen2010
+from dormie.lab.papers.ukkonen2010.printed import TABLE_1
+from dormie.lab.papers.ukkonen2010.problems import TRAINING_ROWS, Split, Trainer, linear_svm, rbf_svm, splits
+from dormie.lab.papers.ukkonen2010.seconds import walking
+from dormie.lab.papers.ukkonen2010.tables import Extent, Result, Score
+from dormie.lab.papers.ukkonen2010.ways import (
     FITTED,
     GREEDY,
     LINEAR,
@@ -29,7 +27,9 @@ from dormie.papers.ukkonen2010_ways import (
     of_training_points,
     ways,
 )
-from dormie.stages import Dense
+from dormie.machine import Machine
+from dormie.machine.kernels import RBF, Linear
+from dormie.numerics.evaluate import FullSum
 
 EXTENT = Extent(("heart", "thyroid"), splits=1, tuned_on=1)
 KNOWN = np.arange(0, 340, 2)  # an original split of heart: every other row trains
@@ -104,7 +104,7 @@ def test_scores_are_of_rows_left_out_of_training() -> None:
     split, _, _ = problem()
     sharp = Trainer(RBF(1e6), 100.0)
     machine = sharp(split)
-    assert (machine.rule.labels(machine.rule.answer(Dense(machine).outputs(split.X))) == split.y).all()
+    assert (machine.rule.labels(machine.rule.answer(FullSum(machine).outputs(split.X))) == split.y).all()
     assert len(sharp.scores(split)) == 5
     assert sharp.scores(split).mean() < 0.7
 
@@ -133,20 +133,20 @@ def test_ways_say_what_they_take() -> None:
 
 def test_training_points_are_training_points_and_explain_more_with_more_of_them() -> None:
     split, _, machine = problem()
-    outputs = Dense(machine).outputs(split.X)
+    outputs = FullSum(machine).outputs(split.X)
     errors = []
     for n in (1, 4, 16):
         few = of_training_points(machine, n, split.X)
         assert few.n_points == n
         assert len(_row_set(few.points)) == n
         assert _row_set(few.points) <= _row_set(split.X)
-        errors.append(float(((Dense(few).outputs(split.X) - outputs) ** 2).sum()))
+        errors.append(float(((FullSum(few).outputs(split.X) - outputs) ** 2).sum()))
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
 def test_the_first_training_point_is_the_best_of_all() -> None:
     split, _, machine = problem()
-    outputs = Dense(machine).outputs(split.X)[:, 0] - machine.bias[0]
+    outputs = FullSum(machine).outputs(split.X)[:, 0] - machine.bias[0]
     columns = machine.kernel.matrix(split.X, split.X)
     errors = [np.linalg.lstsq(column[:, None], outputs, rcond=None)[1][0] for column in columns.T]
     [chosen] = of_training_points(machine, 1, split.X).points

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from dormie.stages import STAGES
+from dormie.methods import METHODS
 
-from .plans import FakeStage
+from .plans import FakeMethod
 
 # A busy computer is no failure.
 settings.register_profile("unhurried", deadline=None)
@@ -18,5 +18,5 @@ settings.load_profile("unhurried")
 def _fake_stage() -> Iterator[None]:
     """Plan files may speak of the fake stage throughout these tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(STAGES, "fake", FakeStage)
+        patch.setitem(METHODS, "fake", FakeMethod())
         yield

@@ -10,23 +10,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.kernels import RBF, Kernel
 from dormie.machine import Affine, Machine
-from dormie.plan import Exact, Plan, Source, Tolerance
-from dormie.plan_file import archive, npy
-from dormie.plan_file.describe import describe
-from dormie.plan_file.document import Document
-from dormie.plan_file.parse import unparse
-from dormie.rules import OneVsOneVote, Rule, Value
-from dormie.stages import Dense
-from dormie.stages.base import Decisions, Stage
-from dormie.stages.room import Shapes, Size
+from dormie.machine.kernels import RBF, Kernel
+from dormie.machine.rules import OneVsOneVote, Rule, Value
+from dormie.methods.base import Decisions, Method, Stage, Usable
+from dormie.methods.dense import Dense
+from dormie.methods.memory import Shapes, Size
+from dormie.plan.file import archive, npy
+from dormie.plan.file.describe import describe
+from dormie.plan.file.document import Document
+from dormie.plan.file.parse import unparse
+from dormie.plan.guarantee import Exact, Tolerance
+from dormie.plan.plan import Plan, Source
 
 
 class FakeStage(Stage):
     """A stage with numbers and arrays of every sort, and no work to do."""
 
     name = "fake"
+    words = "nothing"
 
     def __init__(self, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         if set(arrays) != {"T", "order", "kept"} or arrays["T"].shape[1] != machine.n_features:
@@ -40,12 +42,19 @@ class FakeStage(Stage):
         return self.numbers, self.arrays
 
     @classmethod
-    def room(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it lays nothing out
+    def memory(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it lays nothing out
         return 0
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
         return cls(machine, numbers, arrays)
+
+
+class FakeMethod(Method):
+    stage = FakeStage
+
+    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - whatever it is
+        return Usable()
 
 
 _KERNEL = RBF(0.1)

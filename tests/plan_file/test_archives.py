@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from dormie.errors import PlanFileError
-from dormie.plan_file import archive, load
-from dormie.plan_file.describe import describe
-from dormie.plan_file.document import SCHEMA
-from dormie.plan_file.parse import unparse
+from dormie.plan.file import archive, load
+from dormie.plan.file.describe import describe
+from dormie.plan.file.document import SCHEMA
+from dormie.plan.file.parse import unparse
 
 from .plans import plan_of, written
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dormie.errors import PlanFileError
-from dormie.plan_file import load, save
+from dormie.plan.file import load, save
 
 from .plans import plan_of, written
 

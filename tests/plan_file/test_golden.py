@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dormie import reference
-from dormie.plan_file import archive, load, save
-from dormie.plan_file.document import PROTOCOL
-from dormie.plan_file.parse import parse
-from dormie.rules import OneVsOneVote
+from dormie.machine.rules import OneVsOneVote
+from dormie.numerics import reference
+from dormie.plan.file import archive, load, save
+from dormie.plan.file.document import PROTOCOL
+from dormie.plan.file.parse import parse
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

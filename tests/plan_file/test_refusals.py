@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dormie.errors import PlanFileError
-from dormie.plan import Plan, Risk
-from dormie.plan_file import archive, load, npy
-from dormie.plan_file.describe import describe
-from dormie.plan_file.document import SCHEMA, Document
-from dormie.plan_file.parse import unparse
+from dormie.plan.file import archive, load, npy
+from dormie.plan.file.describe import describe
+from dormie.plan.file.document import SCHEMA, Document
+from dormie.plan.file.parse import unparse
+from dormie.plan.guarantee import Risk
+from dormie.plan.plan import Plan
 
 from .plans import FakeStage, assert_same_plan, crafted, plan_of, written
 

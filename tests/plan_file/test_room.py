@@ -10,16 +10,24 @@ import numpy as np
 import pytest
 
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF, Linear
 from dormie.machine import Machine
-from dormie.plan import Evidence, Exact, Guarantee, Plan, Risk, Source
-from dormie.plan_file import archive, load, save
-from dormie.plan_file.describe import describe
-from dormie.plan_file.parse import unparse
-from dormie.rules import Rule, Sign, Value
-from dormie.stages import STAGES, Dense, FastStopping, Geometry, LinearFilter, Nearest, ReducedSet, Stage, TreeWalk
-from dormie.stages.room import Size
-from dormie.tree import greedy
+from dormie.machine.kernels import RBF, Linear
+from dormie.machine.rules import Rule, Sign, Value
+from dormie.methods import METHODS
+from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.memory import Size
+from dormie.methods.nearest import Nearest
+from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.tree import TreeWalk, greedy
+from dormie.plan.file import archive, load, save
+from dormie.plan.file.describe import describe
+from dormie.plan.file.parse import unparse
+from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
+from dormie.plan.plan import Plan, Source
 
 from .plans import with_stage_arrays, written
 
@@ -103,9 +111,9 @@ def test_what_stages_of_plans_take_is_within_what_they_say_and_may(name: str, tm
     """Of real plans, with stages as they are fitted, nothing is refused; what is said grows with what there is."""
     machine = _machine(1000, 20)
     stage = STAGES_OF[name](machine)
-    assert type(stage) is STAGES[name.split()[0]]
+    assert type(stage) is METHODS[name.split()[0]].stage
     shapes = {name: array.shape for name, array in stage.state()[1].items()}
-    room = type(stage).room(Size(1000, 20, 1), shapes)
+    room = type(stage).memory(Size(1000, 20, 1), shapes)
     assert 0 < room < 14 * machine.points.nbytes
     plan = _plan(machine, *(() if name == "dense" else (stage,)), guarantee=RISK)
     save(plan, tmp_path / "plan")
@@ -113,6 +121,6 @@ def test_what_stages_of_plans_take_is_within_what_they_say_and_may(name: str, tm
 
 
 def test_every_stage_says_what_it_takes_whatever_the_shapes() -> None:
-    for stage in STAGES.values():
+    for method in METHODS.values():
         for shapes in ({}, {"points": ()}, {"points": (3,), "orders": (2, 2), "middle": (1,)}):
-            assert stage.room(Size(0, 1, 0), shapes) >= 0
+            assert method.stage.memory(Size(0, 1, 0), shapes) >= 0

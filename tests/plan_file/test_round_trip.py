@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dormie import reference
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Machine
-from dormie.plan import Count, Evidence, Exact, Guarantee, Plan, Risk, Source, Tolerance
-from dormie.plan_file import load, save
-from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.numerics import reference
+from dormie.plan.file import load, save
+from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
+from dormie.plan.plan import Plan, Source
 
 from .plans import assert_same_plan, plan_of
 
@@ -135,7 +136,7 @@ def test_a_machine_without_points_comes_back(path: Path) -> None:
 
 
 def test_a_plan_with_the_dense_stage_comes_back_and_computes_the_same(path: Path) -> None:
-    from dormie.stages.dense import Dense
+    from dormie.methods.dense import Dense
 
     machine = plan_of().machine
     plan = Plan(machine, (Dense(machine),), Exact(), Source("by hand", 4))

@@ -19,13 +19,13 @@ from libsvm.svmutil import svm_load_model, svm_save_model, svm_train
 from sklearn.svm import SVC, SVR, OneClassSVM
 from threadpoolctl import threadpool_limits
 
-from dormie import kernels, reference
+from dormie.convert import read
+from dormie.convert.libsvm.reader import read_libsvm
+from dormie.convert.libsvm.writer import write_libsvm
 from dormie.errors import UnreadableModelError
-from dormie.machine import Affine, Machine
-from dormie.readers import read
-from dormie.readers.libsvm import read_libsvm
-from dormie.readers.libsvm_writer import write_libsvm
-from dormie.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.machine import Affine, Machine, kernels
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.numerics import reference
 
 Rows = npt.NDArray[np.float64]
 RNG = np.random.default_rng(5)

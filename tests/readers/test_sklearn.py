@@ -42,12 +42,12 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 import dormie
-from dormie import kernels, reference
+from dormie.convert import read
+from dormie.convert.one_vs_one import expand
 from dormie.errors import UnreadableModelError
-from dormie.machine import Machine
-from dormie.readers import read
-from dormie.readers.one_vs_one import expand
-from dormie.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.machine import Machine, kernels
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.numerics import reference
 
 Rows = npt.NDArray[np.float64]
 RNG = np.random.default_rng(7)
@@ -566,7 +566,7 @@ def test_a_class_is_refused_with_advice() -> None:
 
 def test_reading_other_things_does_not_import_scikit_learn() -> None:
     script = (
-        "import sys\nfrom dormie.errors import UnreadableModelError\nfrom dormie.readers import read\n"
+        "import sys\nfrom dormie.errors import UnreadableModelError\nfrom dormie.convert import read\n"
         "try:\n    read(3)\nexcept UnreadableModelError:\n    print('sklearn' in sys.modules)\n"
     )
     source = Path(sys.modules["dormie.machine"].__file__ or "").parents[1]

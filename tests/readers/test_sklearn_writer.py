@@ -16,12 +16,12 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR, OneClassSVM
 
-from dormie import kernels, reference
-from dormie.kernels import Kernel
-from dormie.machine import Affine, Floats, Machine
-from dormie.readers import read
-from dormie.readers.sklearn_writer import to_sklearn
-from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.convert import read
+from dormie.convert.sklearn.writer import to_sklearn
+from dormie.machine import Affine, Floats, Machine, kernels
+from dormie.machine.kernels import Kernel
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.numerics import reference
 
 RNG = np.random.default_rng(6)
 POINTS, ROWS = RNG.normal(size=(12, 4)), RNG.normal(size=(200, 4))

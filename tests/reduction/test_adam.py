@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dormie.machine import Floats
-from dormie.reduction import adam
+from dormie.methods.reduced_set import adam
 
 TARGET = np.array([[3.0, -2.0, 0.5], [0.0, 1.0, -1.0]])
 

@@ -11,16 +11,16 @@ import pytest
 from sklearn.datasets import load_digits, make_classification
 from sklearn.svm import SVC
 
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.landmarks import Expansion
+from dormie.convert import read
 from dormie.machine import Affine, Floats, Machine
-from dormie.readers import read
-from dormie.reduction import Reduced, fit
-from dormie.reduction.order import w_greedy_order
-from dormie.reduction.starts import middles_start, w_greedy_start
-from dormie.reduction.units import in_units, power_of_two
-from dormie.rules import Sign, Value
-from dormie.stages.dense import Dense
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Sign, Value
+from dormie.methods.reduced_set import Reduced, fit
+from dormie.methods.reduced_set.starts import middles_start, w_greedy_start
+from dormie.methods.reduced_set.units import in_units, power_of_two
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.feature_space import FeatureVector
+from dormie.numerics.greedy_order import w_greedy_order
 
 from ..strategies import KERNELS, by_hand
 
@@ -31,7 +31,7 @@ MACHINE = by_hand(RBF(0.3), POINTS, WEIGHTS, 0.1)
 
 def _error(machine: Machine, reduced: Machine, rows: Floats = UNSEEN) -> float:
     """Root mean square of what outputs are off by, as a share of their deviation."""
-    before, after = Dense(machine).outputs(rows), Dense(reduced).outputs(rows)
+    before, after = FullSum(machine).outputs(rows), FullSum(reduced).outputs(rows)
     return float(np.sqrt(np.mean((after - before) ** 2)) / before.std())
 
 
@@ -45,7 +45,7 @@ def digits() -> tuple[Machine, Floats, Floats]:
 
 
 def _agreement(machine: Machine, reduced: Machine, rows: Floats) -> float:
-    one, other = (machine.rule.answer(Dense(each).outputs(rows)) for each in (machine, reduced))
+    one, other = (machine.rule.answer(FullSum(each).outputs(rows)) for each in (machine, reduced))
     return float((one == other).mean())
 
 
@@ -195,7 +195,7 @@ def test_kernels_without_geometry_are_fitted_on_rows_only() -> None:
 def test_a_machine_without_weights_has_nothing_to_fit() -> None:
     reduced = fit(by_hand(RBF(0.3), POINTS, WEIGHTS * 0, 0.1), [2, 4], ROWS)
     assert reduced.machine(2).weights.tolist() == [[0.0]] * 2
-    assert Dense(reduced.machine()).outputs(ROWS[:3]).tolist() == [[0.1]] * 3
+    assert FullSum(reduced.machine()).outputs(ROWS[:3]).tolist() == [[0.1]] * 3
 
 
 def test_rows_with_nan_are_named() -> None:
@@ -229,7 +229,7 @@ def test_middles_go_to_classes_by_weight() -> None:
 def test_the_w_greedy_order_of_any_vectors_puts_the_most_telling_first() -> None:
     telling = POINTS[np.abs(WEIGHTS).argmax()]
     vectors = np.vstack([np.full((2, 3), 50.0), telling])  # nobody is near the first two, and one is the other
-    order = w_greedy_order(MACHINE, vectors, Expansion.of(MACHINE))
+    order = w_greedy_order(MACHINE, vectors, FeatureVector.of(MACHINE))
     assert order[0] == 2
     assert sorted(order.tolist()) == [0, 1, 2]
 
@@ -251,8 +251,10 @@ def test_a_machine_in_other_units_has_the_same_outputs(kernel: Kernel) -> None:
     machine = by_hand(kernel, POINTS * 50, WEIGHTS)
     other, unit = in_units(machine)
     assert unit == 64
-    expected = Dense(machine).outputs(ROWS * 50)
-    np.testing.assert_allclose(Dense(other).outputs(ROWS * 50 / unit), expected, rtol=1e-9, atol=1e-9 * expected.std())
+    expected = FullSum(machine).outputs(ROWS * 50)
+    np.testing.assert_allclose(
+        FullSum(other).outputs(ROWS * 50 / unit), expected, rtol=1e-9, atol=1e-9 * expected.std()
+    )
 
 
 class _Terminal(io.StringIO):
@@ -280,8 +282,8 @@ def test_elsewhere_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_kernel_whose_values_hardly_differ_is_fitted_all_the_same(C: float, gamma: float) -> None:
     X, y = make_classification(300, 6, n_informative=4, random_state=0)
     machine = read(SVC(C=C, gamma=gamma).fit(X, y))
-    outputs = Dense(machine).outputs(X)
-    off = Dense(fit(machine, 20, X).machine()).outputs(X) - outputs
+    outputs = FullSum(machine).outputs(X)
+    off = FullSum(fit(machine, 20, X).machine()).outputs(X) - outputs
     assert np.sqrt(np.mean(off**2)) < 0.05 * outputs.std()
 
 
@@ -290,7 +292,7 @@ def test_rows_that_no_point_reaches_do_not_spoil_the_fit() -> None:
     machine = Machine(RBF(1.0), rng.normal(size=(60, 2)), rng.normal(size=60), np.zeros(1), Sign(np.array([0, 1])))
     near, far = rng.normal(size=(100, 2)), rng.normal(size=(150, 2)) + 100
     small = fit(machine, 20, np.vstack([near, far])).machine()
-    answers = [machine.rule.answer(Dense(each).outputs(near)) for each in (machine, small)]
+    answers = [machine.rule.answer(FullSum(each).outputs(near)) for each in (machine, small)]
     assert np.mean(answers[0] == answers[1]) > 0.9
 
 
@@ -304,7 +306,7 @@ def test_rows_too_large_for_float32_are_explained() -> None:
 def test_of_very_many_rows_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = make_classification(300, 6, n_informative=4, random_state=0)
     machine = read(SVC().fit(X, y))
-    monkeypatch.setattr("dormie.reduction.fitting._MOST_ROWS", 200)
+    monkeypatch.setattr("dormie.methods.reduced_set.fitting._MOST_ROWS", 200)
     one, other, third = (fit(machine, 5, X, seed=seed).points for seed in (0, 0, 1))
     assert (one == other).all()
     assert (one != third).any()

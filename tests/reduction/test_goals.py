@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Kernel
 from dormie.machine import Floats, Machine
-from dormie.reduction import outputs as outputs_goal
-from dormie.reduction.emphasis import importance, margins
-from dormie.reduction.norm import Norm
-from dormie.reduction.outputs import Outputs
-from dormie.reduction.slopes import Slopes
-from dormie.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.kernels import RBF, Kernel
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.methods.reduced_set import outputs as outputs_goal
+from dormie.methods.reduced_set.emphasis import importance, margins
+from dormie.methods.reduced_set.norm import Norm
+from dormie.methods.reduced_set.outputs import Outputs
+from dormie.methods.reduced_set.slopes import Slopes
 
 from .. import naive_reduction
 from ..strategies import KERNELS, machine

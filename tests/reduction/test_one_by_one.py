@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dormie.kernels import RBF, Kernel, Polynomial
 from dormie.machine import Machine
-from dormie.reduction import fit
-from dormie.reduction.one_by_one import extract
-from dormie.rules import OneVsOneVote, Sign
+from dormie.machine.kernels import RBF, Kernel, Polynomial
+from dormie.machine.rules import OneVsOneVote, Sign
+from dormie.methods.reduced_set import fit
+from dormie.methods.reduced_set.one_by_one import extract
 
 from .. import naive_reduction
 

@@ -19,11 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import dormie
-from dormie.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.reduction import Reduced, fit
-from dormie.rules import OneVsOneVote, Sign, Value
-from dormie.stages.dense import Dense
+from dormie.machine.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
+from dormie.machine.rules import OneVsOneVote, Sign, Value
+from dormie.methods.reduced_set import Reduced, fit
+from dormie.numerics.evaluate import FullSum
 
 from .. import naive_reduction
 from ..strategies import by_hand
@@ -35,7 +35,7 @@ X, Y = load_iris(return_X_y=True)
 
 
 def _outputs(machine: Machine, rows: Floats = ROWS) -> Floats:
-    return Dense(machine).outputs(rows)
+    return FullSum(machine).outputs(rows)
 
 
 def _labels(machine: Machine, rows: Floats) -> Any:
@@ -75,7 +75,7 @@ def test_errors_are_measured_on_rows_held_out_from_fitting(
         seen.append(rows)
         return fit(machine, n, rows, **choices)
 
-    monkeypatch.setattr("dormie.reduction.reduce.fit", watched)
+    monkeypatch.setattr("dormie.methods.reduced_set.reduce.fit", watched)
     again = dormie.reduce(MACHINE, 6, ROWS)
     assert len(seen[0]) == 240
     fitted = {row.tobytes() for row in seen[0]}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Machine
-from dormie.reduction.seen import Products, TileSums
-from dormie.reduction.slopes import Slopes, require_slope, unit_kernel
-from dormie.rules import Value
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
+from dormie.machine.rules import Value
+from dormie.methods.reduced_set.seen import Products, TileSums
+from dormie.methods.reduced_set.slopes import Slopes, require_slope, unit_kernel
 
 from .. import naive_reduction
 from ..strategies import KERNELS

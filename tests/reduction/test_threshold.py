@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dormie.machine import Floats
-from dormie.reduction.threshold import least_errors_shift, positions, refitted_bias
-from dormie.rules import Argmax, Booleans, OneVsOneVote, Sign
+from dormie.machine.rules import Argmax, Booleans, OneVsOneVote, Sign
+from dormie.methods.reduced_set.threshold import least_errors_shift, positions, refitted_bias
 
 from .. import naive_reduction
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Kernel
 from dormie.machine import Floats, Machine
-from dormie.reduction.norm import Norm
-from dormie.reduction.weights import least_squares, positive_factor
+from dormie.machine.kernels import RBF, Kernel
+from dormie.methods.reduced_set.norm import Norm
+from dormie.methods.reduced_set.weights import least_squares, positive_factor
 
 from .. import naive_reduction
 from ..strategies import KERNELS, machine, rule_for

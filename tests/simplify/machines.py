@@ -9,10 +9,10 @@ import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
-from dormie import reference
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.rules import Rule, Value
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Rule, Value
+from dormie.numerics import reference
 
 KERNELS: tuple[Kernel, ...] = (
     Linear(),

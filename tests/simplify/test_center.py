@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dormie import reference
-from dormie.kernels import RBF, Custom, Kernel, Linear, Polynomial
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Polynomial
+from dormie.numerics import reference
 from dormie.simplify import center
 
 from .machines import (

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Affine, Floats, Machine
-from dormie.margin import Margin
-from dormie.rounding import in_terms_of, margin, source_rounding
-from dormie.rules import Value
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
+from dormie.machine.margin import Margin
+from dormie.machine.rules import Value
+from dormie.numerics.rounding import in_terms_of, margin, source_rounding
 from dormie.simplify import REWRITES, simplify
 
 from .. import long_double

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dormie import reference
-from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
-from dormie.rules import Sign
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rules import Sign
+from dormie.numerics import reference
 from dormie.simplify import drop_zero_weights
 
 from .machines import KERNELS, assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from dormie.kernels import RBF, Custom, Kernel, Linear
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear
 from dormie.simplify import fold_input_map, simplify
 
 from .machines import (

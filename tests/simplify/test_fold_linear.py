@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized
 from dormie.simplify import fold_linear
 
 from .machines import assert_rest_unchanged, assert_same_outputs, exact_outputs, machine_of, machines, scale, with_names

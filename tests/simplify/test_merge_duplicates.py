@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Custom
 from dormie.simplify import merge_duplicates, simplify
 
 from .machines import assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dormie import reference
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
+from dormie.numerics import reference
 from dormie.simplify import quadratic, simplify
 
 from .machines import (
@@ -105,7 +105,7 @@ def test_handwritten_digits_against_the_rest() -> None:
     from sklearn.datasets import load_digits
     from sklearn.svm import SVC
 
-    from dormie.readers import read
+    from dormie.convert import read
 
     X, y = load_digits(return_X_y=True)
     svc = SVC(kernel="poly", degree=2, coef0=1.0).fit(X[:1200], y[:1200] == 8)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dormie.kernels import RBF, Custom, Linear
 from dormie.machine import Floats, Machine
-from dormie.rules import OneVsOneVote
+from dormie.machine.kernels import RBF, Custom, Linear
+from dormie.machine.rules import OneVsOneVote
 from dormie.simplify import REWRITES, simplify
 
 from .machines import affine, assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names

@@ -11,8 +11,8 @@ import numpy as np
 
 from dormie import load
 from dormie.machine import Floats
-from dormie.plan import Plan
-from dormie.predictor import Predictor
+from dormie.plan.plan import Plan
+from dormie.predictor.predictor import Predictor
 
 from ..plan_file.plans import assert_same_plan
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import reference
-from dormie.kernels import RBF, Kernel, Normalized, Polynomial, Sigmoid
 from dormie.machine import Floats, Machine
-from dormie.rules import Sign, Value
-from dormie.stages import Dense, FastStopping
-from dormie.stages.fast_stopping import largest_first
+from dormie.machine.kernels import RBF, Kernel, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Sign, Value
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping, reference
+from dormie.methods.fast_stopping.stage import largest_first
+from dormie.numerics.evaluate import FullSum
 
 from .. import strategies
 
@@ -42,7 +43,7 @@ def _tail_interval(machine: Machine, rows: Floats, k: int) -> tuple[Floats, Floa
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_interval_contains_the_output_and_is_within_the_papers(kernel: Kernel, outputs: int) -> None:
     machine, rows = strategies.machine(kernel, 600, 5, outputs, seed=1)
-    stage, full = FastStopping(machine), Dense(machine).outputs(rows)
+    stage, full = FastStopping(machine), FullSum(machine).outputs(rows)
     ordered = largest_first(machine)
     for k in (256, 512):
         low, high = stage.interval(rows, k)
@@ -75,7 +76,7 @@ def test_native_interval_agrees_with_the_reference(seed: int, kernel: Kernel) ->
     machine, rows = strategies.machine(kernel, 300, 7, 1, seed)
     stage = FastStopping(machine)
     low, high = stage.interval(rows, 256)
-    slow_low, slow_high = reference.fast_stopping_interval(largest_first(machine), rows, 256)
+    slow_low, slow_high = reference.interval(largest_first(machine), rows, 256)
     scale = np.abs(machine.weights).sum() * kernel.diagonal(np.vstack([machine.points, rows])).max()
     np.testing.assert_allclose(low, slow_low, atol=1e-4 * scale)
     np.testing.assert_allclose(high, slow_high, atol=1e-4 * scale)
@@ -98,14 +99,16 @@ def test_largest_terms_come_first() -> None:
     sizes = np.abs(ordered.weights).max(axis=1) * np.sqrt(ordered.kernel.diagonal(ordered.points))
     assert (np.diff(sizes) <= 0).all()
     rows = machine.points
-    np.testing.assert_allclose(reference.outputs(ordered, rows), reference.outputs(machine, rows), atol=1e-9)
+    np.testing.assert_allclose(
+        full_sum_reference.outputs(ordered, rows), full_sum_reference.outputs(machine, rows), atol=1e-9
+    )
 
 
 def test_values_within_tolerance_are_settled_with_their_value() -> None:
     machine, rows = strategies.machine(RBF(0.3), 400, 4, 1)
     machine = Machine(machine.kernel, machine.points, machine.weights, machine.bias, Value(tolerance=1.0))
     found = FastStopping(machine).decide(rows)
-    full = Dense(machine).outputs(rows)
+    full = FullSum(machine).outputs(rows)
     assert found.settled is not None
     assert found.settled.all()
     assert (np.abs(found.answers - full) <= 1.0).all()

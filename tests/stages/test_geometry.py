@@ -16,12 +16,13 @@ import scipy.sparse
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dormie import native
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.landmarks import w_greedy
 from dormie.machine import Affine, Floats, Machine
-from dormie.rules import Argmax, OneVsOneVote, Sign, Value
-from dormie.stages import Dense, Geometry
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.methods.geometry import Geometry
+from dormie.numerics import backend as native
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.greedy_order import w_greedy
 
 from .. import naive, naive_geometry, soak
 from ..strategies import KERNELS, adversarial_machines, by_hand, machine, rule_for
@@ -202,7 +203,7 @@ def test_rows_on_the_boundary_hold(gamma: float, weight: float, style: str, seed
     rows = np.vstack([rng.normal(size=(2, 2)), points[3], points[8] * (1 + 1e-8), np.zeros(2), 1e4 * points[1]])
     at = data.draw(st.integers(0, 5))
     nudge = data.draw(st.sampled_from([0.0, 1e-16, -1e-16, 1e-14, -1e-14, 1e-12, -1e-12]))
-    bias = -Dense(made).outputs(rows)[at] + nudge * float(np.abs(weights).max())
+    bias = -FullSum(made).outputs(rows)[at] + nudge * float(np.abs(weights).max())
     tight = replace(made, bias=bias, rule=Sign(np.array([0, 1]), zero=data.draw(st.integers(0, 1))))
     _holds(_built(tight, points[rng.permutation(9)[: data.draw(st.integers(1, 9))]]), rows)
 
@@ -377,7 +378,7 @@ def test_values_are_settled_within_their_tolerance() -> None:
     stage, rows = _ordinary(3, 100)
     made = replace(stage.machine, rule=Value(tolerance=0.01, flat=False))
     found = _decide(Geometry(made, stage.arrays, stage.budget), rows)
-    outputs = Dense(made).outputs(rows)
+    outputs = FullSum(made).outputs(rows)
     assert 0 < found.settled.sum() < len(rows)
     assert (np.abs(found.answers - outputs)[found.settled] <= 0.01).all()
 

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie import native
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF, Sigmoid
-from dormie.landmarks import w_greedy
 from dormie.machine import Floats
-from dormie.plan import Exact, Plan, Source
-from dormie.plan_file import load as load_plan
-from dormie.predictor import Predictor
-from dormie.stages import Dense, Geometry
+from dormie.machine.kernels import RBF, Sigmoid
+from dormie.methods.dense import Dense
+from dormie.methods.geometry import Geometry
+from dormie.methods.geometry.span import SPAN
+from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.file import load as load_plan
+from dormie.plan.guarantee import Exact
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.predictor import Predictor
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand, machine
@@ -50,7 +52,7 @@ def _shaped(name: str, shape: tuple[int, ...]) -> Change:
     return lambda arrays: arrays | {name: np.ones(shape)}
 
 
-ARRAYS = native.SPAN
+ARRAYS = SPAN
 CHANGES: dict[str, Change] = {
     **{f"{name} empty": _shaped(name, (0, 3)) for name in ARRAYS},
     **{f"{name} short": _shaped(name, (K - 1, 3)) for name in ARRAYS},

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dormie.kernels import RBF, Kernel, Linear, Normalized, Polynomial
-from dormie.landmarks import LEAST_RESIDUAL, radius_greedy, sgma, w_greedy
 from dormie.machine import Machine
-from dormie.rules import Argmax
-from dormie.stages import Geometry
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
+from dormie.machine.rules import Argmax
+from dormie.methods.geometry import Geometry
+from dormie.numerics.greedy_order import LEAST_RESIDUAL, radius_greedy, sgma, w_greedy
 
 from .. import naive_geometry
 from ..strategies import by_hand, machine

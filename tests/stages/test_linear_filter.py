@@ -16,15 +16,18 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import native
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.plan import Evidence, Plan, Risk, Source
-from dormie.plan_file import load as load_plan
-from dormie.rules import Argmax, OneVsOneVote, Sign, Value
-from dormie.stages import Dense, LinearFilter
-from dormie.thresholds import NEVER
+from dormie.machine.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.methods.dense import Dense
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.thresholds import NEVER
+from dormie.numerics import backend as native
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.file import load as load_plan
+from dormie.plan.guarantee import Evidence, Risk
+from dormie.plan.plan import Plan, Source
 
 from .. import naive
 from ..plan_file.plans import with_stage_arrays, written
@@ -95,7 +98,7 @@ def test_native_numpy_and_the_definition_agree(
 def test_it_settles_most_rows_and_those_rightly(outputs: int) -> None:
     made, rows = _ordinary(outputs)
     stage = LinearFilter.fit(made, rows[:500]).cautious(2)
-    found, answers = stage.decide(rows[500:]), made.rule.answer(Dense(made).outputs(rows[500:]))
+    found, answers = stage.decide(rows[500:]), made.rule.answer(FullSum(made).outputs(rows[500:]))
     assert found.settled is not None
     assert found.settled.mean() > 0.3
     assert (found.answers == answers)[found.settled].mean() > 0.97
@@ -121,7 +124,7 @@ def test_more_caution_settles_fewer_rows_and_all_of_them_alike(outputs: int) -> 
 def test_thresholds_are_mean_and_deviations_of_the_rows_that_lean_the_wrong_way() -> None:
     made, rows = _ordinary()
     stage = LinearFilter.fit(made, rows)
-    f, g = stage.outputs(rows)[:, 0], Dense(made).outputs(rows)[:, 0]
+    f, g = stage.outputs(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
     high, low = f[(g < 0) & (f > 0)], f[(g >= 0) & (f < 0)]
     top, bottom = high.mean() + 2 * high.std(), low.mean() - 2 * low.std()
     np.testing.assert_allclose(stage.arrays["middle"], [(top + bottom) / 2], rtol=1e-9, atol=1e-12)
@@ -147,7 +150,7 @@ def _fitted_by_hand(rows: Floats, g: Floats) -> Floats:
 def test_the_vector_fits_what_falls_short(count: int) -> None:
     made, rows = _ordinary()
     rows = rows[:count]
-    expected = _fitted_by_hand(rows, Dense(made).outputs(rows)[:, 0])
+    expected = _fitted_by_hand(rows, FullSum(made).outputs(rows)[:, 0])
     np.testing.assert_allclose(LinearFilter.fit(made, rows).outputs(rows)[:, 0], expected, rtol=1e-7, atol=1e-9)
 
 
@@ -155,7 +158,7 @@ def test_outputs_that_go_beyond_are_no_error() -> None:
     """Where an output grows no further, a line that does is as good: it is not bent to meet the far rows."""
     made = by_hand(Sigmoid(1.0), [[1.0]], [1.0])
     rows = np.linspace(-4, 4, 401)[:, None]
-    f, g = LinearFilter.fit(made, rows).outputs(rows)[:, 0], Dense(made).outputs(rows)[:, 0]
+    f, g = LinearFilter.fit(made, rows).outputs(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
     plain = float(rows[:, 0] @ g / (rows[:, 0] @ rows[:, 0]))
     assert f[-1] > 1.5 * 4 * plain
 
@@ -164,7 +167,7 @@ def test_a_pair_is_fitted_on_the_rows_of_its_two_classes() -> None:
     """Rows of a third class, wherever they are, change neither its vector nor its thresholds."""
     made, rows = _ordinary(3)
     made = replace(made, rule=OneVsOneVote(np.arange(3)))
-    answers = made.rule.answer(Dense(made).outputs(rows))
+    answers = made.rule.answer(FullSum(made).outputs(rows))
     assert set(answers.tolist()) == {0, 1, 2}
     whole, without = LinearFilter.fit(made, rows), LinearFilter.fit(made, rows[answers != 2])
     for name in NAMES:
@@ -183,7 +186,7 @@ def test_an_input_map_is_in_the_vectors() -> None:
 
 def test_rows_of_one_sign_alone_leave_it_silent() -> None:
     made, rows = _ordinary()
-    g = Dense(made).outputs(rows)[:, 0]
+    g = FullSum(made).outputs(rows)[:, 0]
     for some in (rows[g > 0], rows[g < 0], np.zeros((5, 4)), rows[:1], np.repeat(rows[:1], 7, axis=0)):
         stage = LinearFilter.fit(made, some)
         assert (stage.arrays["half"] == NEVER).all()
@@ -354,7 +357,7 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 
 def test_the_native_core_checks_for_itself() -> None:
     made, rows = _ordinary(3)
-    core, kept = importlib.import_module("dormie._native"), native._machine(made)
+    core, kept = importlib.import_module("dormie.numerics._native"), native.native_machine(made)
     for vectors, bias in ((np.ones((3, 5)), np.ones(3)), (np.ones((2, 4)), np.ones(3)), (np.ones((3, 4)), np.ones(2))):
         with pytest.raises(ValueError, match="do not fit"):
             core.LinearFilter(kept, vectors, bias)

@@ -15,13 +15,14 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import native
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Affine, Floats, Machine
-from dormie.rules import OneVsOneVote, Sign, Value
-from dormie.sketch import foreseen, foresight, principal_directions, scores, sketch_points, sketch_rows
-from dormie.stages import Dense, Nearest
-from dormie.thresholds import NEVER, positive, relevant
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
+from dormie.machine.rules import OneVsOneVote, Sign, Value
+from dormie.methods.nearest import Nearest
+from dormie.methods.nearest.sketch import foreseen, foresight, principal_directions, scores, sketch_points, sketch_rows
+from dormie.methods.thresholds import NEVER, positive, relevant
+from dormie.numerics import backend as native
+from dormie.numerics.evaluate import FullSum
 
 from .. import checks, naive_nearest
 from ..strategies import KERNELS, by_hand, machine, rule_for
@@ -117,7 +118,7 @@ def test_native_numpy_and_the_definition_agree(
 def test_it_settles_most_rows_with_few_terms_and_those_rightly(form: str, outputs: int) -> None:
     made, rows = ordinary(outputs)
     stage = Nearest.fit(made, rows[:300], form=form, components=6, budget=100)
-    found, answers = stage.decide(rows[300:]), made.rule.answer(Dense(made).outputs(rows[300:]))
+    found, answers = stage.decide(rows[300:]), made.rule.answer(FullSum(made).outputs(rows[300:]))
     assert found.settled is not None
     assert found.settled.mean() > 0.6
     assert (found.answers == answers)[found.settled].mean() > 0.97
@@ -134,7 +135,7 @@ def test_thresholds_are_those_of_the_paper(form: str, window: int) -> None:
     stage = Nearest.fit(made, rows, form=form, mode="paper", window=window, cells=1, steps=range(1, 41))
     sums, cells = stage.sums(rows)
     assert set(cells.tolist()) == {0}
-    up = (Dense(made).outputs(rows)[:, 0] > 0).tolist()
+    up = (FullSum(made).outputs(rows)[:, 0] > 0).tolist()
     found = naive_nearest.thresholds(sums[:, :, 0].tolist(), up, window)
     low, high = np.array(found, dtype=np.float64).T
     middle, half = stage.arrays["middle"][:, 0, 0], stage.arrays["half"][:, 0, 0]
@@ -157,7 +158,7 @@ def test_the_papers_thresholds_never_err_on_the_rows_they_came_from(form: str) -
         rows = np.repeat(rows[:150], 2, axis=0)
         stage = Nearest.fit(made, rows, form=form, mode="paper", cells=4)
         gap = (stage.arrays["half"] == 0).any()
-        found, answers = stage.decide(rows), made.rule.answer(Dense(made).outputs(rows))
+        found, answers = stage.decide(rows), made.rule.answer(FullSum(made).outputs(rows))
         assert np.asarray(found.settled).any()
         if not gap:
             np.testing.assert_array_equal(found.answers[found.settled], answers[found.settled])
@@ -176,7 +177,7 @@ def test_a_gap_between_the_thresholds_is_cut_in_the_middle() -> None:
 @pytest.mark.parametrize("mode", ["paper", "calibrated"])
 def test_samples_of_one_sign_leave_it_silent(form: str, mode: str) -> None:
     made, rows = ordinary()
-    g = Dense(made).outputs(rows)[:, 0]
+    g = FullSum(made).outputs(rows)[:, 0]
     for some in (rows[g > 0][:40], rows[g < 0][:40], rows[:1], np.repeat(rows[:1], 9, axis=0)):
         stage = Nearest.fit(made, some, form=form, mode=mode)
         assert (stage.arrays["half"] == NEVER).all()
@@ -188,7 +189,7 @@ def test_a_cell_without_rows_of_a_sign_has_the_thresholds_of_all() -> None:
     made, rows = ordinary()
     stage = Nearest.fit(made, rows, form="cells", mode="paper", cells=12, components=8)
     sums, cells = stage.sums(rows)
-    up = Dense(made).outputs(rows)[:, 0] > 0
+    up = FullSum(made).outputs(rows)[:, 0] > 0
     pure = [cell for cell in range(12) if (cells == cell).any() and up[cells == cell].all()]
     assert pure
     whole = sums[~up, :, 0].max(axis=0)
@@ -203,7 +204,7 @@ def test_a_cell_without_rows_of_a_sign_has_the_thresholds_of_all() -> None:
 def test_calibrated_thresholds_are_what_is_to_come_near_the_border(form: str, outputs: int) -> None:
     made, rows = ordinary(outputs)
     stage = Nearest.fit(made, rows, form=form, cells=1)
-    sums, outs = stage.sums(rows)[0], Dense(made).outputs(rows)
+    sums, outs = stage.sums(rows)[0], FullSum(made).outputs(rows)
     for o in range(outputs):
         mine = relevant(made.rule, outs)[:, o]
         near = mine & (np.abs(outs[:, o]) <= np.median(np.abs(outs[mine, o])))
@@ -216,7 +217,7 @@ def test_a_cell_with_few_rows_has_mostly_the_thresholds_of_all() -> None:
     made, rows = ordinary()
     stage, whole = (Nearest.fit(made, rows, form="cells", cells=cells, components=8) for cells in (20, 1))
     sums, cells = stage.sums(rows)
-    g = Dense(made).outputs(rows)[:, 0]
+    g = FullSum(made).outputs(rows)[:, 0]
     near = np.abs(g) <= np.median(np.abs(g))
     of_all = (g[near, None] - sums[near, :, 0]).std(axis=0)
     for cell in np.unique(cells[near]):
@@ -234,7 +235,7 @@ def test_what_is_foreseen_settles_most_rows_before_their_first_term(outputs: int
     stage = Nearest.fit(made, rows[:300], components=6).cautious(2)
     assert stage.arrays["steps"][0] == 0
     assert 0.5 < stage.arrays["foresight"][0] < 2
-    found, answers = stage.decide(rows[300:]), made.rule.answer(Dense(made).outputs(rows[300:]))
+    found, answers = stage.decide(rows[300:]), made.rule.answer(FullSum(made).outputs(rows[300:]))
     at_once = np.asarray(found.evaluations) == 0
     assert at_once.mean() > 0.4
     assert (found.answers == answers)[at_once].mean() > 0.98
@@ -242,7 +243,7 @@ def test_what_is_foreseen_settles_most_rows_before_their_first_term(outputs: int
 
 def test_foresight_is_the_slope_from_what_is_foreseen_to_the_outputs() -> None:
     made, rows = ordinary()
-    basis, outputs = principal_directions(made.points, 6), Dense(made).outputs(rows)
+    basis, outputs = principal_directions(made.points, 6), FullSum(made).outputs(rows)
     sums = foreseen(made, basis, rows) @ made.weights
     [slope, _] = np.polyfit(sums[:, 0], outputs[:, 0], 1)
     np.testing.assert_allclose(foresight(made, basis, rows, outputs), slope, rtol=1e-9)
@@ -280,7 +281,7 @@ def test_more_caution_keeps_rows_longer(form: str, outputs: int) -> None:
 def test_a_pair_of_classes_has_the_thresholds_of_their_own_rows() -> None:
     made, rows = ordinary(3)
     made = replace(made, rule=OneVsOneVote(np.arange(3)))
-    answers = made.rule.answer(Dense(made).outputs(rows))
+    answers = made.rule.answer(FullSum(made).outputs(rows))
     assert set(answers.tolist()) == {0, 1, 2}
     whole, without = (Nearest.fit(made, some, mode="paper") for some in (rows, rows[answers != 2]))
     np.testing.assert_allclose(whole.arrays["middle"][:, :, 0], without.arrays["middle"][:, :, 0], atol=1e-12)
@@ -316,7 +317,7 @@ def test_one_support_vector_and_fewer_than_the_budget_will_do() -> None:
             stage = Nearest.fit(made, rows, form=form, mode="paper", budget=100)
             assert stage.arrays["steps"][-1] == len(points)
             _holds_together(stage, rows, 2e-5)
-            answers = made.rule.answer(Dense(made).outputs(rows))
+            answers = made.rule.answer(FullSum(made).outputs(rows))
             found = stage.decide(rows)
             np.testing.assert_array_equal(found.answers[found.settled], answers[found.settled])
 

@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie import native
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF
 from dormie.machine import Floats
-from dormie.plan import Evidence, Plan, Risk, Source
-from dormie.plan_file import load as load_plan
-from dormie.rules import Value
-from dormie.stages import Dense, Nearest
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Value
+from dormie.methods.dense import Dense
+from dormie.methods.nearest import Nearest
+from dormie.methods.nearest.stage import NEIGHBOURS
+from dormie.numerics import backend as native
+from dormie.plan.file import load as load_plan
+from dormie.plan.guarantee import Evidence, Risk
+from dormie.plan.plan import Plan, Source
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand
@@ -122,9 +125,9 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 def test_the_native_core_checks_for_itself(change: Change) -> None:
     plan, _ = _plan("cells")
     arrays = change(plan.stages[0].state()[1])
-    core, kept = importlib.import_module("dormie._native"), native._machine(plan.machine)
+    core, kept = importlib.import_module("dormie.numerics._native"), native.native_machine(plan.machine)
     with pytest.raises(ValueError, match="do not fit together"):
-        core.Nearest(kept, *(np.ascontiguousarray(arrays[name]) for name in native.NEIGHBOURS))
+        core.Nearest(kept, *(np.ascontiguousarray(arrays[name]) for name in NEIGHBOURS))
 
 
 def test_thresholds_of_another_shape_are_refused_by_the_native_core() -> None:

@@ -15,14 +15,18 @@ import scipy.sparse
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dormie import native
-from dormie.explain import explain
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.landmarks import Expansion, w_greedy
 from dormie.machine import Affine, Floats, Machine
-from dormie.plan import Exact, Plan, Source
-from dormie.rules import Sign, Value
-from dormie.stages import Dense, ReducedSet
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Sign, Value
+from dormie.methods.dense import Dense
+from dormie.methods.reduced_set import ReducedSet
+from dormie.numerics import backend as native
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.feature_space import FeatureVector
+from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.explain import explain
+from dormie.plan.guarantee import Exact
+from dormie.plan.plan import Plan, Source
 
 from .. import checks, naive, soak
 from ..strategies import KERNELS, adversarial_machines, by_hand, machine, rule_for
@@ -115,7 +119,7 @@ def test_rows_along_w_come_as_close_to_the_radius_as_they_can(kernel: Kernel) ->
     made = by_hand(kernel, s, [3.0], 0.25)
     stage = ReducedSet.build(made, s, [np.zeros((1, 1))])
     middle, radius = stage.interval(s, 0)
-    exact = Dense(made).outputs(s)
+    exact = FullSum(made).outputs(s)
     assert middle[0, 0] == 0.25
     assert abs(exact[0, 0] - 0.25) <= radius[0, 0] <= abs(exact[0, 0] - 0.25) * (1 + 1e-6)
 
@@ -125,10 +129,10 @@ def test_rows_along_w_come_as_close_to_the_radius_as_they_can(kernel: Kernel) ->
 def test_the_machines_own_points_and_weights_leave_nothing_but_rounding(kernel: Kernel, outputs: int) -> None:
     made, rows = machine(kernel, 40, 4, outputs)
     stage = ReducedSet.build(made, made.points, [made.weights])
-    length = np.sqrt(Expansion.of(made).squared_norm)
+    length = np.sqrt(FeatureVector.of(made).squared_norm)
     assert (stage.arrays["rho"] <= 2e-5 * length.max()).all()
     middle, _ = stage.interval(rows, 0)
-    assert (np.abs(middle - Dense(made).outputs(rows)) <= 1e-5 * checks.sizes(made, rows)).all()
+    assert (np.abs(middle - FullSum(made).outputs(rows)) <= 1e-5 * checks.sizes(made, rows)).all()
     _contains(stage, rows)
 
 
@@ -142,7 +146,7 @@ def test_a_distance_far_smaller_than_w_is_still_told(kernel: Kernel, off: float)
     rng = np.random.default_rng(1)
     made = by_hand(kernel, rng.normal(size=(20, 3)), rng.normal(size=20))
     gamma = made.weights.copy()
-    gamma[0] += off * float(np.sqrt(Expansion.of(made).squared_norm[0]))
+    gamma[0] += off * float(np.sqrt(FeatureVector.of(made).squared_norm[0]))
     [real] = naive.reduced_set_rho(made, made.points, gamma)
     [[found]] = ReducedSet.build(made, made.points, [gamma]).arrays["rho"]
     assert real <= found <= 2 * real
@@ -253,7 +257,7 @@ def test_a_cascade_settles_most_rows_early_and_all_of_them_rightly(outputs: int)
 
 
 def _settles_rightly(stage: ReducedSet, rows: Floats) -> None:
-    found, expected = stage.decide(rows), stage.machine.rule.answer(Dense(stage.machine).outputs(rows))
+    found, expected = stage.decide(rows), stage.machine.rule.answer(FullSum(stage.machine).outputs(rows))
     assert found.settled is not None
     assert found.settled.mean() > 0.9
     assert set(np.asarray(found.evaluations).tolist()) == set(stage.sizes)
@@ -327,7 +331,7 @@ def test_values_are_settled_within_their_tolerance() -> None:
         found = form.decide(rows)
         assert found.settled is not None
         assert found.settled.sum() > 0
-        assert (np.abs(found.answers - Dense(made).outputs(rows))[found.settled] <= 0.5).all()
+        assert (np.abs(found.answers - FullSum(made).outputs(rows))[found.settled] <= 0.5).all()
         last = form.interval(rows, 3)[0]
         np.testing.assert_array_equal(found.answers[~found.settled], last[~found.settled])
 

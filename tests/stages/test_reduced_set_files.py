@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie import native
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF, Sigmoid
-from dormie.landmarks import w_greedy
 from dormie.machine import Floats
-from dormie.plan import Evidence, Exact, Plan, Risk, Source
-from dormie.plan_file import load as load_plan
-from dormie.predictor import Predictor
-from dormie.stages import Dense, ReducedSet
+from dormie.machine.kernels import RBF, Sigmoid
+from dormie.methods.dense import Dense
+from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.reduced_set.stage import VECTORS
+from dormie.numerics import backend as native
+from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.file import load as load_plan
+from dormie.plan.guarantee import Evidence, Exact, Risk
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.predictor import Predictor
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand, machine
@@ -97,13 +100,13 @@ WRONG_SIZES = {
     "a number": 40,
 }
 CHANGES: dict[str, Change] = {
-    **{f"{name} {how}": put(name, np.ones(shape)) for name in native.VECTORS for how, shape in SHAPES.items()},
-    **{f"{name} deep": put(name, np.ones((3, 3, 1))) for name in native.VECTORS},
+    **{f"{name} {how}": put(name, np.ones(shape)) for name in VECTORS for how, shape in SHAPES.items()},
+    **{f"{name} deep": put(name, np.ones((3, 3, 1))) for name in VECTORS},
     **{f"{name} NaN": set_at(name, 0, np.nan) for name in FLOATS},
     **{f"{name} infinite": set_at(name, -1, np.inf) for name in FLOATS},
-    **{f"{name} of float32": typed(name, np.float32) for name in native.VECTORS},
-    **{f"{name} of int32": typed(name, np.int32) for name in native.VECTORS},
-    **{f"{name} missing": without(name) for name in native.VECTORS},
+    **{f"{name} of float32": typed(name, np.float32) for name in VECTORS},
+    **{f"{name} of int32": typed(name, np.int32) for name in VECTORS},
+    **{f"{name} missing": without(name) for name in VECTORS},
     **{f"sizes {how}": put("sizes", np.array(sizes, dtype=np.int64)) for how, sizes in WRONG_SIZES.items()},
     "rho negative": set_at("rho", (1, 2), -1e-3),
     "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
@@ -128,9 +131,9 @@ def test_arrays_that_no_build_gave_are_refused(change: Change, tmp_path: Path) -
 @pytest.mark.parametrize("sizes", [s for how, s in WRONG_SIZES.items() if how not in ("in a row", "a number")], ids=str)
 def test_the_native_core_checks_for_itself(sizes: list[int]) -> None:
     plan, _ = _plan()
-    points, _, weights, rho = (plan.stages[0].state()[1][name] for name in native.VECTORS)
-    core = importlib.import_module("dormie._native")
-    kept: Any = native._machine(plan.machine)
+    points, _, weights, rho = (plan.stages[0].state()[1][name] for name in VECTORS)
+    core = importlib.import_module("dormie.numerics._native")
+    kept: Any = native.native_machine(plan.machine)
     with pytest.raises(ValueError, match="do not fit together"):
         core.ReducedSet(kept, points, np.array(sizes, dtype=np.int64), weights, rho)
 

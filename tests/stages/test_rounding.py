@@ -14,14 +14,13 @@ import scipy.linalg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dormie import native
-from dormie.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.known import Known
-from dormie.landmarks import Expansion
 from dormie.machine import Floats, Machine
-from dormie.rounding import UNIT, exact_gram_error, kernel_value_error, tile_value_error
-from dormie.rules import Value
-from dormie.stages import Dense
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Value
+from dormie.numerics import backend as native
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.feature_space import FeatureVector, InnerProducts
+from dormie.numerics.rounding import UNIT, exact_gram_error, kernel_value_error, tile_value_error
 
 from .. import checks, naive
 from ..strategies import POINTS, WEIGHTS, by_hand, machine
@@ -39,7 +38,7 @@ def _largest_error(kernel: Kernel, a: Floats, b: Floats, values: Floats) -> Any:
 
 def _tile_values(kernel: Kernel, a: Floats, b: Floats) -> Floats:
     """Kernel values of the native float64 tiles, each the output of a machine with one weight of 1."""
-    return Dense(Machine(kernel, b, np.eye(len(b)), np.zeros(len(b)), Value(flat=False))).outputs(a)
+    return FullSum(Machine(kernel, b, np.eye(len(b)), np.zeros(len(b)), Value(flat=False))).outputs(a)
 
 
 def _assert_bounded(kernel: Kernel, a: Floats, b: Floats) -> None:
@@ -172,7 +171,7 @@ def test_what_points_know_of_w_is_within_its_bounds(
     made, points = case
     if path == "numpy":
         monkeypatch.setattr(native, "dense", lambda _: None)
-    known, expansion = Known.by(made, points), _expansion(made)
+    known, expansion = InnerProducts.with_w(made, points), _expansion(made)
     exact = naive.exact_outputs(made, points)
     finite = np.isfinite(known.values) & np.isfinite(known.errors)
     held = naive.contained(np.where(finite, known.values, 0.0), np.where(finite, known.errors, np.inf), exact)
@@ -187,9 +186,9 @@ def test_what_points_know_of_w_is_within_its_bounds(
                 assert abs(real - mpmath.mpf(float(found))) <= mpmath.mpf(float(error))
 
 
-def _expansion(made: Machine) -> Expansion | None:
+def _expansion(made: Machine) -> FeatureVector | None:
     try:
-        return Expansion.of(made)
+        return FeatureVector.of(made)
     except ValueError:  # too small or too large to say anything
         return None
 
@@ -199,9 +198,9 @@ def test_one_far_out_point_does_not_spoil_what_is_known_of_the_others() -> None:
     made, _ = machine(RBF(0.2), 100, 4)
     outlier = replace(made, points=np.vstack([made.points, [[1e3, 0, 0, 0]]]), weights=np.append(made.weights, 1.0))
     rows = rng.normal(size=(20, 4))
-    usual, beside = Known.by(made, rows), Known.by(outlier, rows)
+    usual, beside = InnerProducts.with_w(made, rows), InnerProducts.with_w(outlier, rows)
     assert (beside.errors <= 1.5 * usual.errors).all()
-    radius, with_outlier = (Dense(one)._native.interval(rows, 1)[1] for one in (made, outlier))
+    radius, with_outlier = (FullSum(one).core.interval(rows, 1)[1] for one in (made, outlier))
     assert (with_outlier <= 3 * radius).all()
 
 

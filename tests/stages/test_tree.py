@@ -15,18 +15,20 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import native
-from dormie.explain import explain
-from dormie.kernels import RBF, Custom, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine import Affine, Floats, Machine
-from dormie.plan import Evidence, Exact, Plan, Risk, Source
-from dormie.predictor import Predictor
-from dormie.rows import mapped
-from dormie.rules import Sign, Value
-from dormie.stages import Dense, TreeWalk
-from dormie.thresholds import NEVER
-from dormie.tree import Tree
-from dormie.tree.structure import Walk
+from dormie.machine.kernels import RBF, Custom, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rows import mapped
+from dormie.machine.rules import Sign, Value
+from dormie.methods.dense import Dense
+from dormie.methods.thresholds import NEVER
+from dormie.methods.tree import Tree, TreeWalk
+from dormie.methods.tree.structure import Walk
+from dormie.numerics import backend as native
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.explain import explain
+from dormie.plan.guarantee import Evidence, Exact, Risk
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.predictor import Predictor
 
 from .. import checks
 from ..strategies import KERNELS, adversarial_machines, by_hand, machine, rule_for
@@ -252,7 +254,7 @@ def test_half_widths_are_the_mean_errors_of_the_rows_that_end_there() -> None:
     stage, rows = _ordinary(3, 400)
     made, tree = stage.machine, stage.tree
     found = TreeWalk.calibrated(made, tree, rows)
-    error, terminals = stage.estimate(rows) - Dense(made).outputs(rows), stage.walk(rows).terminals
+    error, terminals = stage.estimate(rows) - FullSum(made).outputs(rows), stage.walk(rows).terminals
     overall = (error**2).mean(axis=0)
     for t in range(tree.n_terminals):
         mine = error[terminals == t]
@@ -260,7 +262,7 @@ def test_half_widths_are_the_mean_errors_of_the_rows_that_end_there() -> None:
         np.testing.assert_allclose(found.half_widths[t], expected, rtol=1e-9)
     assert (np.bincount(terminals, minlength=tree.n_terminals) == 0).any()
     assert (found.half_widths > 0).all()
-    again = TreeWalk.calibrated(made, tree, rows, Dense(made).outputs(rows) + 1)
+    again = TreeWalk.calibrated(made, tree, rows, FullSum(made).outputs(rows) + 1)
     assert (again.half_widths > found.half_widths).any()
 
 
@@ -269,7 +271,7 @@ def test_a_tree_that_is_the_machine_leaves_no_width() -> None:
     tree = Tree(made.points, np.zeros(1), np.array([[~0, ~0]]), np.array([0, 1]), made.weights, made.bias[None])
     stage = TreeWalk.calibrated(made, tree, rows)
     assert (stage.half_widths <= 1e-15).all()
-    np.testing.assert_array_equal(stage.decide(rows).answers, made.rule.answer(Dense(made).outputs(rows)))
+    np.testing.assert_array_equal(stage.decide(rows).answers, made.rule.answer(FullSum(made).outputs(rows)))
 
 
 def test_there_must_be_rows_to_measure_on() -> None:
@@ -359,7 +361,7 @@ def test_words_are_decided_by_a_python_kernel(form: Any) -> None:
     _agrees_with_its_intervals(stage, form(WORDS))
     for caution in (0.0, 1e9):
         predictor = Predictor(Plan(made, (stage.cautious(caution), Dense(made)), RISK, Source("words", 8, {})))
-        outputs = values if caution == 0 else Dense(made).outputs(WORDS)
+        outputs = values if caution == 0 else FullSum(made).outputs(WORDS)
         labels = made.rule.labels(made.rule.answer(outputs))
         np.testing.assert_array_equal(predictor.predict(np.array(WORDS)), labels)
     with pytest.raises(ValueError, match="tree: over a Python function as kernel it cannot be saved"):

@@ -14,13 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import native
 from dormie.errors import PlanFileError
-from dormie.kernels import RBF
 from dormie.machine import Floats
-from dormie.plan import Evidence, Plan, Risk, Source
-from dormie.plan_file import load as load_plan
-from dormie.stages import Dense, TreeWalk
+from dormie.machine.kernels import RBF
+from dormie.methods.dense import Dense
+from dormie.methods.tree import TreeWalk
+from dormie.methods.tree.stage import _TREE
+from dormie.numerics import backend as native
+from dormie.plan.file import load as load_plan
+from dormie.plan.guarantee import Evidence, Risk
+from dormie.plan.plan import Plan, Source
 
 from ..plan_file.plans import assert_same_plan, with_stage_arrays, written
 from ..strategies import by_hand, machine
@@ -28,7 +31,7 @@ from ..tree.trees import random_tree
 from .files import Change, assert_comes_back, put, set_at, typed, without
 
 RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
-NAMES = (*native.BRANCHES, "half_widths")
+NAMES = (*_TREE, "half_widths")
 FLOATS = ("points", "thresholds", "weights", "constants", "half_widths")
 
 
@@ -92,8 +95,8 @@ def test_arrays_that_are_no_tree_are_refused(change: Change, tmp_path: Path) -> 
 
 def _native(arrays: dict[str, Any]) -> Any:
     made, _ = machine(RBF(0.3), 60, 3, 3)
-    core: Any = importlib.import_module("dormie._native")
-    return core.Tree(native._machine(made), *(arrays[name] for name in native.BRANCHES))
+    core: Any = importlib.import_module("dormie.numerics._native")
+    return core.Tree(native.native_machine(made), *(arrays[name] for name in _TREE))
 
 
 REFUSED = [

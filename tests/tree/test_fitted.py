@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie import kernels, reference, rules
-from dormie.machine import Affine, Floats, Machine
-from dormie.tree import Tree, fitted, greedy
+from dormie.machine import Affine, Floats, Machine, kernels, rules
+from dormie.methods.tree import Tree, fitted, greedy, reference
 
 SIGN = rules.Sign(np.array([-1, 1]))
 
@@ -27,8 +26,8 @@ def rows_of(seed: int, n: int, features: int = 3) -> Floats:
 
 def error(machine: Machine, tree: Tree, rows: Floats) -> float:
     """The share of the outputs' variation that the tree leaves unexplained."""
-    outputs = reference.outputs(machine, rows)
-    off = reference.tree_walk(machine, tree, rows).values - outputs
+    outputs = full_sum_reference.outputs(machine, rows)
+    off = reference.walk(machine, tree, rows).values - outputs
     return float(np.mean(off**2) / np.mean((outputs - outputs.mean(axis=0)) ** 2))
 
 
@@ -37,7 +36,7 @@ def test_on_unseen_rows_it_is_better_than_the_greedy_tree_with_as_many_evaluatio
         machine, rows, unseen = machine_of(seed, 60), rows_of(seed, 400), rows_of(seed + 100, 2000)
         plain = greedy(machine, rows, evaluations=8, seed=seed)
         better = fitted(machine, rows, evaluations=8, seed=seed)
-        taken = [reference.tree_walk(machine, tree, unseen).evaluations.mean() for tree in (plain, better)]
+        taken = [reference.walk(machine, tree, unseen).evaluations.mean() for tree in (plain, better)]
         assert taken[1] < taken[0] + 0.5
         assert error(machine, better, unseen) < 0.5 * error(machine, plain, unseen)
 
@@ -46,7 +45,7 @@ def test_more_evaluations_leave_less_unexplained() -> None:
     machine, rows, unseen = machine_of(1, 60), rows_of(1, 3000), rows_of(2, 2000)
     trees = [fitted(machine, rows, evaluations=evaluations) for evaluations in (2, 6, 12)]
     for tree, evaluations in zip(trees, (2, 6, 12), strict=True):
-        assert reference.tree_walk(machine, tree, rows).evaluations.mean() <= evaluations
+        assert reference.walk(machine, tree, rows).evaluations.mean() <= evaluations
     assert all(error(machine, fewer, unseen) > 1.5 * error(machine, more, unseen) for fewer, more in pairwise(trees))
 
 
@@ -62,7 +61,7 @@ def test_height_is_kept_and_leaves_have_rows() -> None:
     machine, rows = machine_of(4, 50), rows_of(4, 5000)
     tree = fitted(machine, rows, height=5, evaluations=None, leaf_rows=40)
     assert tree.depths.max() == 5
-    assert np.bincount(reference.tree_walk(machine, tree, rows).terminals).min() >= 40
+    assert np.bincount(reference.walk(machine, tree, rows).terminals).min() >= 40
     assert fitted(machine, rows, height=1).depths.tolist() == [1]
 
 
@@ -111,8 +110,8 @@ def test_any_machine_and_any_rows_give_a_finite_tree(
     seed: int, points: int, n: int, evaluations: float | None, kernel: kernels.Kernel
 ) -> None:
     machine, rows = machine_of(seed, points, kernel), rows_of(seed, n)
-    walk = reference.tree_walk(machine, fitted(machine, rows, evaluations=evaluations, seed=seed), rows)
-    outputs = reference.outputs(machine, rows)
+    walk = reference.walk(machine, fitted(machine, rows, evaluations=evaluations, seed=seed), rows)
+    outputs = full_sum_reference.outputs(machine, rows)
     assert walk.evaluations.mean() <= (evaluations or np.inf)
     assert np.abs(walk.values).max() <= 10 * np.abs(outputs).max() + 1
 
@@ -121,18 +120,18 @@ def test_any_machine_and_any_rows_give_a_finite_tree(
 def test_equal_rows_are_met_with_their_output(n: int) -> None:
     machine = machine_of(8, 20)
     rows = np.repeat(rows_of(8, 1), n, axis=0)
-    walk = reference.tree_walk(machine, fitted(machine, rows), rows)
-    np.testing.assert_allclose(walk.values, reference.outputs(machine, rows), rtol=1e-2)
+    walk = reference.walk(machine, fitted(machine, rows), rows)
+    np.testing.assert_allclose(walk.values, full_sum_reference.outputs(machine, rows), rtol=1e-2)
 
 
 def test_constant_columns_one_vector_and_none() -> None:
     rows = rows_of(9, 50)
     constant = Machine(kernels.Linear(), np.zeros((4, 3)), np.ones(4), np.array([0.5]), SIGN)
-    assert reference.tree_walk(constant, fitted(constant, rows), rows).values == pytest.approx(0.5)
+    assert reference.walk(constant, fitted(constant, rows), rows).values == pytest.approx(0.5)
     one = machine_of(9, 1)
     assert error(one, fitted(one, rows), rows) < 1e-4
     none = Machine(kernels.RBF(1.0), np.empty((0, 3)), np.empty((0, 1)), np.array([0.25]), SIGN)
-    assert reference.tree_walk(none, fitted(none, rows), rows).values == pytest.approx(0.25)
+    assert reference.walk(none, fitted(none, rows), rows).values == pytest.approx(0.25)
 
 
 def test_several_outputs_share_a_tree() -> None:
@@ -141,8 +140,8 @@ def test_several_outputs_share_a_tree() -> None:
     machine = Machine(kernels.RBF(0.5), random.normal(size=(50, 3)), random.normal(size=(50, 3)), np.zeros(3), rule)
     tree, unseen = fitted(machine, random.normal(size=(400, 3)), evaluations=12), random.normal(size=(1000, 3))
     assert error(machine, tree, unseen) < 0.05
-    answers = rule.answer(reference.tree_walk(machine, tree, unseen).values)
-    assert np.mean(answers == rule.answer(reference.outputs(machine, unseen))) > 0.9
+    answers = rule.answer(reference.walk(machine, tree, unseen).values)
+    assert np.mean(answers == rule.answer(full_sum_reference.outputs(machine, unseen))) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -169,14 +168,14 @@ def test_few_words_are_not_answered_with_a_constant() -> None:
 
     machine = Machine(kernels.Custom(of_length), words[:6], np.ones(6), np.zeros(1), SIGN)
     tree = fitted(machine, words, evaluations=2)
-    values, outputs = tree.walk(machine.kernel, words).values, reference.outputs(machine, words)
+    values, outputs = tree.walk(machine.kernel, words).values, full_sum_reference.outputs(machine, words)
     assert np.mean((values - outputs) ** 2) < 0.1 * np.var(outputs)
 
 
 def test_support_vectors_that_are_all_zero_leave_the_bias() -> None:
     machine = Machine(kernels.Linear(), np.zeros((20, 3)), np.ones(20), np.array([0.5]), SIGN)
     rows = rows_of(13, 40)
-    assert reference.tree_walk(machine, fitted(machine, rows), rows).values == pytest.approx(0.5)
+    assert reference.walk(machine, fitted(machine, rows), rows).values == pytest.approx(0.5)
 
 
 def test_an_output_of_one_column_needs_no_split() -> None:

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF
 from dormie.machine import Machine
-from dormie.rules import Value
-from dormie.tree import Tree, plot
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Value
+from dormie.methods.tree import Tree, plot
 
 from .trees import random_tree, small_tree, tree_of
 

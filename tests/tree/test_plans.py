@@ -16,11 +16,11 @@ from sklearn.svm import SVC
 import dormie
 from dormie.errors import TrainingRowsWarning
 from dormie.estimators import SupportVectorTree
-from dormie.kernels import Custom
 from dormie.machine import Floats, Machine
-from dormie.plan import Risk
-from dormie.rules import Sign
-from dormie.stages import TreeWalk
+from dormie.machine.kernels import Custom
+from dormie.machine.rules import Sign
+from dormie.methods.tree import TreeWalk
+from dormie.plan.guarantee import Risk
 
 
 def moons(n: int, seed: int) -> tuple[Floats, Any]:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dormie.kernels import RBF, Custom, Linear
 from dormie.machine import Floats, Machine
-from dormie.rows import mapped
-from dormie.tree import Tree
+from dormie.machine.kernels import RBF, Custom, Linear
+from dormie.machine.rows import mapped
+from dormie.methods.tree import Tree
 
 from .trees import depths_of, random_children, random_tree, small_tree, tree_of, trees, walked
 

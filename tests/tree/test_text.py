@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dormie.kernels import RBF, Custom
 from dormie.machine import Floats, Machine
-from dormie.rules import Sign, Value
-from dormie.tree import Tree, export_text
+from dormie.machine.kernels import RBF, Custom
+from dormie.machine.rules import Sign, Value
+from dormie.methods.tree import Tree, export_text
 
 from .trees import small_tree, tree_of, trees
 

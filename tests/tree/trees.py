@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dormie.kernels import Kernel
 from dormie.machine import Affine, Floats, Machine
-from dormie.rules import Value
-from dormie.tree import Tree
+from dormie.machine.kernels import Kernel
+from dormie.machine.rules import Value
+from dormie.methods.tree import Tree
 
 from ..strategies import KERNELS, Generator, machine
 

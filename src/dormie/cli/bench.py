@@ -12,13 +12,13 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from dormie.bench import CASES, PEERS, Case, Comparison, compare, make_case
-from dormie.bench.compare import as_record
-from dormie.bench.environment import environment
-from dormie.bench.risk import with_risk
-from dormie.bench.table import print_comparison
+from dormie.convert.libsvm.reader import read_libsvm
+from dormie.lab.bench import CASES, PEERS, Case, Comparison, compare, make_case
+from dormie.lab.bench.compare import as_record
+from dormie.lab.bench.environment import environment
+from dormie.lab.bench.risk import with_risk
+from dormie.lab.bench.table import print_comparison
 from dormie.machine import Machine
-from dormie.readers.libsvm import read_libsvm
 
 
 def bench(

@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dormie.bench import Comparison, Standing, compare
-from dormie.bench.cases import digits
-from dormie.plan import Exact
+from dormie.lab.bench import Comparison, Standing, compare
+from dormie.lab.bench.cases import digits
+from dormie.plan.guarantee import Exact
 
 
 def demo(

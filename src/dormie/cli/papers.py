@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dormie.bench.environment import environment
-from dormie.papers import PAPERS, Paper
-from dormie.papers.table import Table, text
+from dormie.lab.bench.environment import environment
+from dormie.lab.papers import PAPERS, Paper
+from dormie.lab.papers.table import Table, text
 
 
 def papers(

@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dormie.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from dormie.machine import Floats
+from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 
 
 class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -32,13 +32,12 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dormie.convert import read
 from dormie.machine import Floats, Machine
-from dormie.readers import read
-from dormie.rows import as_array, require_complete, require_finite
-from dormie.rules import ClassRule
-from dormie.stages.tree import TreeWalk
-from dormie.tree import Tree, fitted, greedy
-from dormie.tree.structure import Integers, Walk
+from dormie.machine.rows import as_array, require_complete, require_finite
+from dormie.machine.rules import ClassRule
+from dormie.methods.tree import Tree, TreeWalk, fitted, greedy
+from dormie.methods.tree.structure import Integers, Walk
 
 _METHODS: dict[str, Callable[..., Tree]] = {"fitted": fitted, "greedy": greedy}
 

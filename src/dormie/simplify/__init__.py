@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from dormie.machine import Machine, Origin
-from dormie.margin import Margin
-from dormie.rounding import in_terms_of
+from dormie.machine.margin import Margin
+from dormie.numerics.rounding import in_terms_of
 from dormie.simplify import (
     center,
     dependent,

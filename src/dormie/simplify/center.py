@@ -19,10 +19,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import RBF
 from dormie.machine import Affine, Floats, Machine
-from dormie.margin import Margin
-from dormie.rounding import UNIT
+from dormie.machine.kernels import RBF
+from dormie.machine.margin import Margin
+from dormie.numerics.rounding import UNIT
 
 _LARGEST = 1e150  # the squares of larger coordinates overflow
 _MOST_MOVED = 2.0**-40

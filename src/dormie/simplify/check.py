@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dormie import reference
-from dormie.kernels import Kernel, Normalized
 from dormie.machine import Floats, Machine
+from dormie.machine.kernels import Kernel, Normalized
+from dormie.numerics import reference
 
 _CLOSE = 1e-12  # of sum |beta_i K(x, s_i)|: several hundred roundings
 _MOST_GROWTH = 16.0  # of that sum itself: it is what rounding errors are measured on, from then on

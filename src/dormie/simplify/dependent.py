@@ -22,11 +22,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dormie.kernels import Kernel, Linear, Normalized, Polynomial
 from dormie.machine import Floats, Machine
-from dormie.margin import Margin
-from dormie.rounding import UNIT, of_feature_space
-from dormie.rules import Indices
+from dormie.machine.kernels import Kernel, Linear, Normalized, Polynomial
+from dormie.machine.margin import Margin
+from dormie.machine.rules import Indices
+from dormie.numerics.rounding import UNIT, of_feature_space
 from dormie.simplify import check
 
 _MOST_VALUES = 1 << 25  # of the matrix of all phi(s_i): 256 MiB
@@ -132,7 +132,7 @@ def _arrangements(factors: list[int]) -> int:
 
 def _independent(features: Floats, weights: Floats) -> tuple[Indices, Floats]:
     """Columns that span all columns, in their old order, and the weights with which they have the same sum."""
-    from scipy.linalg import qr, solve_triangular  # here: see dormie.triangular
+    from scipy.linalg import qr, solve_triangular  # here: see dormie.numerics.cholesky
 
     triangle, order = qr(features, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(triangle))

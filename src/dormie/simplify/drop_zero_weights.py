@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import Custom
 from dormie.machine import Machine
-from dormie.rules import Booleans
+from dormie.machine.kernels import Custom
+from dormie.machine.rules import Booleans
 
 
 def accepts(machine: Machine) -> bool:

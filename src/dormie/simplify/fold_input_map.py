@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import Linear
 from dormie.machine import Floats, Machine
-from dormie.margin import Margin
-from dormie.rounding import UNIT
+from dormie.machine.kernels import Linear
+from dormie.machine.margin import Margin
+from dormie.numerics.rounding import UNIT
 
 _MOST_CANCELLATION = 16.0
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import Linear
 from dormie.machine import Floats, Machine
-from dormie.margin import Margin
-from dormie.rounding import UNIT
+from dormie.machine.kernels import Linear
+from dormie.machine.margin import Margin
+from dormie.numerics.rounding import UNIT
 
 _LARGEST = 1e140  # of two larger numbers the product, or its splitting below, could overflow
 _BLOCK_VALUES = 1 << 14  # products at work at once: a few arrays of 128 KiB stay in cache

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import Custom
 from dormie.machine import Machine
-from dormie.margin import Margin
-from dormie.rounding import UNIT, of_terms
-from dormie.rules import Indices
+from dormie.machine.kernels import Custom
+from dormie.machine.margin import Margin
+from dormie.machine.rules import Indices
+from dormie.numerics.rounding import UNIT, of_terms
 
 
 def accepts(machine: Machine) -> bool:

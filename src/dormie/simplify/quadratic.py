@@ -22,10 +22,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.kernels import Normalized, Polynomial
 from dormie.machine import Floats, Machine
-from dormie.margin import Margin
-from dormie.rounding import UNIT, of_feature_space
+from dormie.machine.kernels import Normalized, Polynomial
+from dormie.machine.margin import Margin
+from dormie.numerics.rounding import UNIT, of_feature_space
 from dormie.simplify import check
 
 _LEAST_SHARE = 2.0**-6  # of its even share of the constant that every vector is to have

@@ -1,0 +1,1 @@
+"""LIBSVM's text models: read and written."""

@@ -1,0 +1,166 @@
+"""LIBSVM text models, read with care: every line is checked, and every refusal names the line.
+
+A file is a list of headers, a line `SV`, and one line a support vector: its coefficients, then `index:value`
+pairs with ascending indices from 1. Nothing is allocated because a header says so: counts are compared with what
+is there. A positive value means the first label, 0 and below the second, and ties go to the label that the
+file names first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.convert.libsvm.text import Headers, Text, number, read_headers, shown, whole
+from dormie.convert.one_vs_one import expand
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value, one_class_sign
+
+# Points are held densely: a short file with one enormous index must not fill the memory.
+_ALWAYS_FINE = 1 << 27
+_VALUES_PER_ENTRY = 10_000
+
+
+def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Machine:
+    """The machine of a LIBSVM text model; `n_features` where rows are wider than the highest index in the file."""
+    text = Text(Path(path), Path(path).read_bytes().rstrip().splitlines())
+    headers = read_headers(text)
+    n_classes, kernel = _n_classes(headers), _kernel(headers)
+    bias = -headers.numbers("rho", n_classes * (n_classes - 1) // 2)
+    vectors = _read_vectors(text, headers, n_classes - 1)
+    weights, rule = _weights_and_rule(headers, vectors.coefficients, n_classes)
+    return Machine(kernel, _points(text, vectors, n_features), weights, bias, rule)
+
+
+def _n_classes(headers: Headers) -> int:
+    n_classes = headers.whole("nr_class")
+    with headers.text.at(headers.line("nr_class")):
+        if n_classes < 2:
+            raise ValueError(f"nr_class is {n_classes}, there is nothing to tell apart; train on two classes or more")
+    return n_classes
+
+
+def _kernel(headers: Headers) -> Kernel:
+    kernel = headers.word("kernel_type")
+    with headers.text.at(headers.line("kernel_type")):
+        match kernel:
+            case "linear":
+                return Linear()
+            case "polynomial":
+                return Polynomial(headers.number("gamma"), headers.number("coef0"), headers.whole("degree"))
+            case "rbf":
+                return RBF(headers.number("gamma"))
+            case "sigmoid":
+                return Sigmoid(headers.number("gamma"), headers.number("coef0"))
+            case "precomputed":
+                raise ValueError(
+                    "a precomputed kernel holds no support vectors. Train with one of LIBSVM's own kernels, or build "
+                    "a dormie.Machine(kernel, points, weights, bias, rule) by hand with dormie.kernels.Custom(function)"
+                )
+            case _:
+                raise ValueError(f"kernel_type {kernel!r} is none of linear, polynomial, rbf, sigmoid")
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Coefficients, one row a vector, and all `index:value` entries with the vector and the line each is on."""
+
+    coefficients: Floats
+    row: npt.NDArray[np.intp]
+    index: npt.NDArray[np.int64]
+    value: Floats
+    first_line: int
+
+
+def _read_vectors(text: Text, headers: Headers, n_coefficients: int) -> _Vectors:
+    body = text.lines[headers.length :]
+    with text.at(headers.line("total_sv")):
+        total = headers.whole("total_sv")
+        if total != len(body):
+            raise ValueError(f"total_sv is {total}, but {len(body)} lines follow the SV line")
+    coefficients, sizes = [], []
+    indices: list[int] = []
+    values: list[float] = []
+    for line, content in enumerate(body, headers.length + 1):
+        with text.at(line):
+            fields = content.split()
+            if len(fields) < n_coefficients:
+                raise ValueError(f"expected {n_coefficients} coefficients, found {len(fields)} fields")
+            coefficients.append([number(field) for field in fields[:n_coefficients]])
+            entries = _entries(fields[n_coefficients:])
+            sizes.append(len(entries))
+            indices.extend(index for index, _ in entries)
+            values.extend(value for _, value in entries)
+    return _Vectors(
+        np.reshape(np.array(coefficients, dtype=np.float64), (total, n_coefficients)),
+        np.repeat(np.arange(total), sizes),
+        np.array(indices, dtype=np.int64),
+        np.array(values, dtype=np.float64),
+        headers.length + 1,
+    )
+
+
+def _entries(fields: list[bytes]) -> list[tuple[int, float]]:
+    entries, last = [], 0
+    for field in fields:
+        name, colon, amount = field.partition(b":")
+        if not colon:
+            raise ValueError(f"expected index:value, found {shown(field)}")
+        index = whole(name)
+        if index <= last:
+            raise ValueError(f"index {index} after {last}: indices start at 1 and ascend")
+        entries.append((index, number(amount)))
+        last = index
+    return entries
+
+
+def _points(text: Text, vectors: _Vectors, n_features: int | None) -> Floats:
+    highest = int(vectors.index.max(initial=0))
+    width = highest if n_features is None else n_features
+    where = vectors.first_line + int(vectors.row[vectors.index.argmax()]) if highest else vectors.first_line
+    with text.at(where):
+        if width < 1:
+            raise ValueError("no support vector has a feature: pass n_features, the width of your rows")
+        if width < highest:
+            raise ValueError(f"index {highest} lies beyond n_features={n_features}")
+        size = len(vectors.coefficients) * width
+        if size > max(_ALWAYS_FINE, _VALUES_PER_ENTRY * len(vectors.index)):
+            raise ValueError(
+                f"index {highest} makes {size:,} values of {len(vectors.index):,} entries, and dormie holds them all. "
+                "Number the features that occur from 1 on, and train again"
+            )
+    points = np.zeros((len(vectors.coefficients), width))
+    points[vectors.row, vectors.index - 1] = vectors.value
+    return points
+
+
+def _weights_and_rule(headers: Headers, coefficients: Floats, n_classes: int) -> tuple[Floats, Rule]:
+    svm_type = headers.word("svm_type")
+    if svm_type in ("c_svc", "nu_svc"):
+        return _classifier(headers, coefficients, n_classes)
+    with headers.text.at(headers.line("svm_type")):
+        if svm_type not in ("one_class", "epsilon_svr", "nu_svr"):
+            raise ValueError(f"svm_type {svm_type!r} is none of c_svc, nu_svc, one_class, epsilon_svr, nu_svr")
+    with headers.text.at(headers.line("nr_class")):
+        if n_classes != 2:
+            raise ValueError(f"{svm_type} has one output, which LIBSVM writes as nr_class 2, not {n_classes}")
+    return coefficients, one_class_sign() if svm_type == "one_class" else Value()
+
+
+def _classifier(headers: Headers, coefficients: Floats, n_classes: int) -> tuple[Floats, Rule]:
+    labels = np.array(headers.wholes("label", n_classes))
+    n_support = headers.wholes("nr_sv", n_classes)
+    with headers.text.at(headers.line("label")):
+        if len(np.unique(labels)) < n_classes:
+            raise ValueError("a label appears twice")
+    with headers.text.at(headers.line("nr_sv")):
+        if min(n_support) < 0 or sum(n_support) != len(coefficients):
+            raise ValueError(f"the counts must add up to total_sv = {len(coefficients)}, got {n_support}")
+    if n_classes == 2:
+        return coefficients, Sign(labels[::-1], zero=0)
+    return expand(coefficients.T, n_support), OneVsOneVote(labels, shape="ovo")

@@ -1,0 +1,1 @@
+"""scikit-learn's models: read, one file a family, and written."""

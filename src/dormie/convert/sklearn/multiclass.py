@@ -1,0 +1,96 @@
+"""One-vs-rest wrappers: several binary machines of one kernel become one machine of several outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.convert.sklearn.common import unreadable
+from dormie.machine import Affine, Floats, Machine, Origin
+from dormie.machine.rules import Argmax, Rule, Sign
+from dormie.numerics.rounding import UNIT, of_terms
+
+
+def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
+    """A fitted OneVsRestClassifier, given the machine of each of its estimators."""
+    first = machines[0]
+    for other in machines[1:]:
+        same_sums = other.kernel == first.kernel and other.blas_products == first.blas_products
+        if not (same_sums and _same_map(other.input_map, first.input_map)):
+            raise unreadable(
+                model,
+                f"its estimators have different kernels or scalings ({first.kernel} and {other.kernel}). "
+                "Compile each of model.estimators_, or fit it with fixed kernel parameters",
+            )
+    own = _side_by_side(model, machines)
+    points, weights = _merge(own)
+    merged = replace(own, points=points, weights=weights)
+    if merged.n_points == own.n_points:
+        return merged
+    # A point that several estimators share is one point here, in the order of the first: not the sum that they round.
+    return merged.with_origin(Origin(own, of_terms(own, np.abs(own.weights) * (own.n_points * UNIT))))
+
+
+def require_one_class_a_row(model: Any) -> None:
+    """Refuse wrappers whose answer is not the class of the largest, or the sign of the only, decision value."""
+    from sklearn.base import is_classifier
+
+    if model.multilabel_:
+        raise unreadable(model, "multilabel answers are not one class a row. Compile each of model.estimators_")
+    if len(model.classes_) < 2:
+        raise unreadable(model, "it was fitted on one class only. Fit it on rows of every class")
+    if not is_classifier(model.estimator):
+        raise unreadable(model, "its estimators are not classifiers. Compile each of model.estimators_")
+
+
+def _rule(classes: npt.NDArray[Any]) -> Rule:
+    if len(classes) == 2:
+        return Sign(classes, zero=0)
+    return Argmax(classes, last_of_equal=_last_of_equal_wins())
+
+
+def _same_map(one: Affine | None, other: Affine | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return [name for name, _ in one.all_steps] == [name for name, _ in other.all_steps] and all(
+        np.array_equal(mine, theirs) for (_, mine), (_, theirs) in zip(one.all_steps, other.all_steps, strict=True)
+    )
+
+
+def _side_by_side(model: Any, machines: list[Machine]) -> Machine:
+    """All points of one machine after those of the other, each with a weight for the output of its own."""
+    if not all(machine.of_vectors for machine in machines):
+        raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
+    first, counts = machines[0], [machine.n_points for machine in machines]
+    weights = np.zeros((sum(counts), len(machines)))
+    column = np.repeat(np.arange(len(machines)), counts)
+    weights[np.arange(len(weights)), column] = np.concatenate([machine.weights[:, 0] for machine in machines])
+    points = np.concatenate([machine.points for machine in machines])
+    bias = np.concatenate([machine.bias for machine in machines])
+    return Machine(
+        first.kernel, points, weights, bias, _rule(model.classes_), first.input_map, blas_products=first.blas_products
+    )
+
+
+def _merge(machine: Machine) -> tuple[npt.NDArray[Any], Floats]:
+    """Every distinct point once, with the weights of all: machines of the same rows share most points."""
+    position: dict[bytes, int] = {}
+    row = np.array([position.setdefault(point.tobytes(), len(position)) for point in machine.points], dtype=np.intp)
+    weights = np.zeros((len(position), machine.n_outputs))
+    np.add.at(weights, row, machine.weights)
+    _, first_seen = np.unique(row, return_index=True)
+    return machine.points[first_seen], weights
+
+
+@cache
+def _last_of_equal_wins() -> bool:
+    """Which of equal maxima the installed scikit-learn answers: it used to be the last, later the first."""
+    from sklearn.dummy import DummyRegressor
+    from sklearn.multiclass import OneVsRestClassifier
+
+    tied = OneVsRestClassifier(DummyRegressor()).fit(np.zeros((3, 1)), [0, 1, 2])
+    return bool(tied.predict(np.zeros((1, 1)))[0] == 2)

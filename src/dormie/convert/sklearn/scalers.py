@@ -1,0 +1,38 @@
+"""Scalers of scikit-learn as affine input maps: x -> (x - center) / scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dormie.convert.sklearn.common import ancestors, require_own_methods, unreadable
+from dormie.machine import Affine, Floats
+
+_DO_IT_YOURSELF = "Transform the rows yourself (pipeline[:-1].transform) and compile the final step (pipeline[-1])"
+
+
+def scaler_map(scaler: Any) -> Affine:
+    """The map that a fitted scaler applies to every row."""
+    require_own_methods(scaler)
+    if getattr(scaler, "clip", False):
+        raise unreadable(scaler, f"with clip=True it is not an affine map. {_DO_IT_YOURSELF}")
+    match ancestors(scaler):
+        case ["StandardScaler", *_]:
+            # scikit-learn keeps mean_ even where with_mean=False leaves it unused.
+            return _affine(scaler, scaler.mean_ if scaler.with_mean else None, scaler.scale_)
+        case ["RobustScaler", *_]:
+            return _affine(scaler, scaler.center_, scaler.scale_)
+        case ["MaxAbsScaler", *_]:
+            return _affine(scaler, None, scaler.scale_)
+        case ["MinMaxScaler", *_]:
+            # Fitted on float32 it keeps float32, which is no precision to divide in.
+            scale, least = (np.asarray(values, dtype=np.float64) for values in (scaler.scale_, scaler.min_))
+            return Affine(-least / scale, 1.0 / scale, (("multiply", scale), ("add", least)))
+        case _:
+            raise unreadable(scaler, f"this step of the pipeline is none of the usual scalers. {_DO_IT_YOURSELF}")
+
+
+def _affine(scaler: Any, center: Floats | None, scale: Floats | None) -> Affine:
+    d = scaler.n_features_in_
+    return Affine(np.zeros(d) if center is None else center, np.ones(d) if scale is None else scale)

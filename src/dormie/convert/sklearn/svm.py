@@ -1,0 +1,95 @@
+"""Support vector machines of scikit-learn: those that LIBSVM trains, and the linear ones of LIBLINEAR.
+
+Public arrays are read; scikit-learn predicts with private copies, so both must say the same. In the binary case
+scikit-learn turns LIBSVM's signs round, so that a positive value means `classes_[1]`; LIBSVM answers `classes_[0]` only
+above its own 0, so a value of exactly 0 is `classes_[1]`. With more classes the signs are LIBSVM's: positive votes for
+the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dormie.convert.one_vs_one import expand
+from dormie.convert.sklearn.common import dense, unreadable
+from dormie.convert.sklearn.kernels import named_kernel
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import Custom, Kernel, Linear
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+
+
+def read_classifier(model: Any) -> Machine:
+    """SVC and NuSVC."""
+    if model.break_ties and model.decision_function_shape == "ovo":
+        raise unreadable(
+            model, "it cannot predict with break_ties=True and decision_function_shape='ovo'. Set break_ties=False"
+        )
+    packed = dense(model.dual_coef_)
+    if len(model.classes_) == 2:
+        return _machine(model, packed.T, Sign(model.classes_, zero=1))
+    rule = OneVsOneVote(model.classes_, bool(model.break_ties), model.decision_function_shape)
+    return _machine(model, expand(packed, model.n_support_), rule)
+
+
+def read_one_class(model: Any) -> Machine:
+    """OneClassSVM."""
+    return _machine(model, dense(model.dual_coef_).T, one_class_sign())
+
+
+def read_regressor(model: Any) -> Machine:
+    """SVR and NuSVR."""
+    return _machine(model, dense(model.dual_coef_).T, Value())
+
+
+def read_linear_classifier(model: Any) -> Machine:
+    """LinearSVC: one point an output; class 1 only above 0, and the first of equal maxima."""
+    binary = len(model.classes_) == 2
+    return _linear_machine(model, Sign(model.classes_, zero=0) if binary else Argmax(model.classes_))
+
+
+def read_linear_regressor(model: Any) -> Machine:
+    """LinearSVR."""
+    return _linear_machine(model, Value())
+
+
+def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
+    _require_one_truth(model)
+    if callable(model.kernel):
+        kernel: Kernel = Custom(model.kernel)
+        points = _rows_at(model._BaseLibSVM__Xfit, model.support_)
+    else:
+        kernel = named_kernel(model, float(model._gamma))
+        # Without a single support vector scikit-learn loses the width of the rows.
+        points = dense(model.support_vectors_).reshape(-1, model.n_features_in_)
+    by_blas = not (model._sparse or callable(model.kernel))
+    return Machine(kernel, points, weights, model.intercept_, rule, blas_products=by_blas)
+
+
+def _require_one_truth(model: Any) -> None:
+    """Refuse a model whose public and private arrays differ: somebody changed one of the two."""
+    sign = "-" if len(getattr(model, "classes_", ())) == 2 else ""
+    for name in ("dual_coef_", "intercept_"):
+        private = dense(getattr(model, f"_{name}"))
+        if not np.array_equal(dense(getattr(model, name)), -private if sign else private):
+            raise unreadable(
+                model,
+                f"its {name} and _{name} differ, so one of them was changed after fit; scikit-learn's predict and "
+                f"decision_function use _{name}. To keep its answers set model.{name} = {sign}model._{name}; "
+                f"to have those of {name} set model._{name} = {sign}model.{name}",
+            )
+
+
+def _rows_at(rows: Any, support: Any) -> Any:
+    """Training rows of a callable kernel, which may be anything that the function understands."""
+    if hasattr(rows, "toarray"):
+        rows = rows.toarray()
+    elif hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+    return rows[support] if isinstance(rows, np.ndarray) else [rows[i] for i in support]
+
+
+def _linear_machine(model: Any, rule: Rule) -> Machine:
+    points = np.atleast_2d(dense(model.coef_))
+    return Machine(Linear(), points, np.eye(len(points)), model.intercept_, rule)

@@ -1,0 +1,182 @@
+"""Machines as fitted scikit-learn models: the way out of dormie into pipelines, searches and other people's code.
+
+A model is fitted on one row a class, so that it has every attribute that its version of scikit-learn wants, and then
+gets the machine's arrays. Reading it back gives the machine. With one-vs-one, points that serve every pair (those of a
+reduced set do) come once for each class: LIBSVM, which predicts, has no other way to keep them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.convert.one_vs_one import Packed, pack
+from dormie.machine import Affine, Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+
+_STAY = "Use the Machine itself, which dormie.compile reads"
+
+
+def to_sklearn(machine: Machine, *, one_class: bool = False) -> Any:
+    """A fitted scikit-learn model with the machine's answers; ValueError where scikit-learn has none.
+
+    SVC for signs and votes (`one_class`: OneClassSVM), OneVsRestClassifier for the largest of several outputs, SVR for
+    a value, KernelRidge for several; after a StandardScaler where the input is scaled. Exact ties go as scikit-learn
+    has them. LIBSVM's models (all but KernelRidge) come back as trained on dense rows, and scikit-learn lets such
+    predict no sparse ones: pass X.toarray().
+    """
+    model = _estimator(machine, one_class)
+    if machine.input_map is None:
+        return _named(model, machine.feature_names)
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(_named(_scaler(machine.input_map), machine.feature_names), model)
+
+
+def _estimator(machine: Machine, one_class: bool) -> Any:
+    from sklearn.svm import SVR, OneClassSVM
+
+    parameters = _parameters(machine.kernel)
+    match machine.rule:
+        case Sign() if one_class:
+            return _one_output(OneClassSVM(**parameters), machine)
+        case Value(flat=True):
+            return _one_output(SVR(**parameters), machine)
+        case Value():
+            return _several_values(machine, parameters)
+        case Sign():
+            return _two_classes(machine, machine.rule, parameters)
+        case OneVsOneVote():
+            return _votes(machine, machine.rule, parameters)
+        case Argmax(classes) if len(classes) > 2:
+            return _one_vs_rest(machine, machine.rule, parameters)
+        case Argmax():
+            return _estimator(_difference(machine, machine.rule), one_class)
+    raise ValueError(f"scikit-learn has no model that answers by {machine.rule}. {_STAY}")
+
+
+def _parameters(kernel: Kernel) -> dict[str, Any]:
+    match kernel:
+        case Linear():
+            return {"kernel": "linear"}
+        case Polynomial(gamma, coef0, degree):
+            return {"kernel": "poly", "gamma": gamma, "coef0": coef0, "degree": degree}
+        case RBF(gamma):
+            return {"kernel": "rbf", "gamma": gamma}
+        case Sigmoid(gamma, coef0) if gamma >= 0:
+            return {"kernel": "sigmoid", "gamma": gamma, "coef0": coef0}
+    raise ValueError(
+        f"scikit-learn knows linear, polynomial, RBF and sigmoid kernels (gamma >= 0), not {kernel}. {_STAY}"
+    )
+
+
+def _one_output(model: Any, machine: Machine) -> Any:
+    model.fit(np.zeros((2, machine.n_features)), np.arange(2.0))
+    every = np.arange(machine.n_points)
+    # For these LIBSVM counts the vectors twice.
+    _fill(model, machine.points, Packed(every, machine.weights.T, np.full(2, machine.n_points)), machine.bias)
+    if hasattr(model, "offset_"):
+        model.offset_ = -model.intercept_
+    return model
+
+
+def _two_classes(machine: Machine, rule: Sign, parameters: dict[str, Any]) -> Any:
+    classes, sign, zero = rule.classes, 1, rule.zero
+    if classes[0] > classes[1]:  # scikit-learn keeps them in order
+        classes, sign, zero = classes[::-1], -1, 1 - zero
+    # A value of exactly 0 is classes_[1] for an SVC: where it should not be, it is made the next number below.
+    bias = sign * machine.bias if zero else np.nextafter(sign * machine.bias, -np.inf)
+    return _classifier(machine.points, pack(-sign * machine.weights, 2), -bias, classes, parameters)
+
+
+def _votes(machine: Machine, rule: OneVsOneVote, parameters: dict[str, Any]) -> Any:
+    if rule.break_ties and rule.shape == "ovo":
+        raise ValueError(f"an SVC cannot break ties with decision_function_shape='ovo'. {_STAY}")
+    parameters = parameters | {"break_ties": rule.break_ties, "decision_function_shape": rule.shape}
+    k = len(rule.classes)
+    if k == 2:  # a vote of one: positive is the first class, and the second one's from 0 on
+        return _two_classes(machine, Sign(rule.classes[::-1], zero=0), parameters)
+    return _classifier(machine.points, pack(machine.weights, k), machine.bias, rule.classes, parameters)
+
+
+def _classifier(
+    points: Floats, packed: Packed, bias: Floats, classes: npt.NDArray[Any], parameters: dict[str, Any]
+) -> Any:
+    """An SVC; coefficients and bias as LIBSVM has them."""
+    from sklearn.svm import SVC
+
+    k = len(classes)
+    model = SVC(**parameters).fit(np.zeros((k, points.shape[1])), np.arange(k))
+    model.classes_ = classes.copy()
+    _fill(model, points[packed.source], packed, bias)
+    if k == 2:  # scikit-learn shows the signs turned round
+        model.dual_coef_, model.intercept_ = -model.dual_coef_, -model.intercept_
+    return model
+
+
+def _one_vs_rest(machine: Machine, rule: Argmax, parameters: dict[str, Any]) -> Any:
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import SVC
+
+    order = np.argsort(rule.classes)
+    model = OneVsRestClassifier(SVC(**parameters))
+    model.fit(np.zeros((len(order), machine.n_features)), rule.classes[order])
+    one_or_other = Sign(np.arange(2))
+    model.estimators_ = [
+        _two_classes(_output(machine, column, one_or_other), one_or_other, parameters) for column in order
+    ]
+    return model
+
+
+def _output(machine: Machine, column: int, rule: Rule) -> Machine:
+    return replace(machine, weights=machine.weights[:, column], bias=machine.bias[column], rule=rule)
+
+
+def _difference(machine: Machine, rule: Argmax) -> Machine:
+    """The largest of two outputs is a sign."""
+    [first, second], (b, c) = machine.weights.T, machine.bias
+    return replace(machine, weights=second - first, bias=c - b, rule=Sign(rule.classes, zero=int(rule.last_of_equal)))
+
+
+def _several_values(machine: Machine, parameters: dict[str, Any]) -> Any:
+    from sklearn.kernel_ridge import KernelRidge
+
+    if machine.bias.any():
+        raise ValueError(
+            "scikit-learn has no kernel model of several values with constants of their own. Reduce one output at a "
+            "time (fit one model for each), or use the Machine itself, which dormie.compile reads"
+        )
+    model = KernelRidge(**parameters).fit(np.zeros((1, machine.n_features)), np.zeros((1, machine.n_outputs)))
+    model.X_fit_, model.dual_coef_ = machine.points.copy(), machine.weights.copy()
+    return model
+
+
+def _fill(model: Any, points: Floats, packed: Packed, bias: Floats) -> None:
+    """The arrays of one of LIBSVM's models, with LIBSVM's signs."""
+    model.support_vectors_ = np.array(points)
+    model.support_ = np.arange(len(points), dtype=np.int32)
+    model._n_support = packed.n_support.astype(np.int32)
+    model.dual_coef_ = model._dual_coef_ = np.array(packed.coefficients, order="C")
+    model.intercept_ = model._intercept_ = np.array(bias)
+    model.shape_fit_ = points.shape
+
+
+def _scaler(input_map: Affine) -> Any:
+    from sklearn.preprocessing import StandardScaler
+
+    # A scaler that moves nothing takes sparse rows, one that subtracts a mean does not, be it 0.
+    scaler = StandardScaler(with_mean=bool(input_map.center.any())).fit(np.zeros((1, len(input_map.center))))
+    scaler.mean_, scaler.scale_, scaler.var_ = input_map.center.copy(), input_map.scale.copy(), input_map.scale**2
+    return scaler
+
+
+def _named(model: Any, names: tuple[str, ...] | None) -> Any:
+    """The model with the names of the columns that it is to be given."""
+    if names is not None:
+        for part in [model, *getattr(model, "estimators_", [])]:
+            part.feature_names_in_ = np.array(names, dtype=object)
+    return model

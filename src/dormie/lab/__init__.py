@@ -1,0 +1,1 @@
+"""What dormie is measured with: data sets, peers side by side (`bench`), and the papers' experiments (`papers`)."""

@@ -1,0 +1,20 @@
+"""dormie, as a user calls it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dormie
+from dormie.lab.bench.peers.base import Peer, Predict
+
+
+class Dormie(Peer):
+    """All stages, or only some: `methods` as `dormie.compile` takes them."""
+
+    def __init__(self, name: str, methods: list[str] | None = None) -> None:
+        self.name = name
+        self._methods = methods
+
+    def prepare(self, model: Any) -> Predict:
+        predict: Predict = dormie.compile(model, methods=self._methods).predict
+        return predict

@@ -1,0 +1,17 @@
+"""scikit-learn itself: the labels everybody else has to give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dormie.lab.bench.peers.base import Peer, Predict, require_estimator
+
+
+class ScikitLearn(Peer):
+    name = "scikit-learn"
+    needs = ("sklearn",)
+
+    def prepare(self, model: Any) -> Predict:
+        require_estimator(model)
+        predict: Predict = model.predict
+        return predict

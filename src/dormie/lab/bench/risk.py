@@ -1,0 +1,43 @@
+"""The risk plan of a case beside its peers: some rows of the case calibrate it, and only the others are predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import dormie
+from dormie.lab.bench.cases import Case
+from dormie.lab.bench.peers import Predict
+from dormie.planner.options import CONFIDENCE
+from dormie.planner.risk.calibration import Positions, rows_needed
+
+_CALIBRATING = 8000
+_CHOOSING = 205  # rows beside those needed to certify, where rows are few
+_BATCH = 16_000  # rows to predict: fewer are repeated
+
+
+def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
+    """The case with the rows that did not calibrate, and the predictor by its name."""
+    rows = case.rows[: case.rows.shape[0] // case.copies]
+    calibrating, judging = _parts(rows.shape[0], risk, case.title)
+    fast = dormie.compile(case.model, rows[calibrating], fit_rows=case.training, risk=risk)
+    copies = max(1, _BATCH // len(judging))
+    notes = [
+        f"{fast.plan.guarantee}; calibrated on {len(calibrating):,} of the rows in {fast.plan.source.seconds:.0f} s",
+        f"the other {len(judging):,} are predicted" + (f", {copies} times to fill a batch" if copies > 1 else ""),
+    ]
+    left = replace(case, rows=rows[np.tile(judging, copies)], notes=(*case.notes, *notes), copies=copies)
+    return left, {f"dormie, risk {risk:g}": fast.predict}
+
+
+def _parts(count: int, risk: float, title: str) -> tuple[Positions, Positions]:
+    """Rows to calibrate on, and rows to judge by."""
+    calibrating = max(rows_needed(risk, CONFIDENCE) + _CHOOSING, min(_CALIBRATING, 5 * count // 6))
+    if calibrating >= count:
+        raise ValueError(
+            f"{title} has {count:,} rows to predict, and a risk of {risk:g} needs {calibrating:,} to calibrate on and "
+            "some to judge by: allow a higher risk"
+        )
+    order = np.random.default_rng(0).permutation(count)
+    return np.sort(order[:calibrating]), np.sort(order[calibrating:])

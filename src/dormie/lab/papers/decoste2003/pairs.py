@@ -1,0 +1,141 @@
+"""DeCoste & Mazzoni 2003: pairs of MNIST digits, the machines that tell them apart, and the ways to stop early.
+
+Of a pair's training digits 5,000 are held out, by seed; the others train the machine. Calibrated thresholds and filters
+are fitted on those that train, and all held-out digits certify them. The paper's thresholds, which promise nothing, are
+of the held-out digits: support vectors are nearest to themselves, so training digits say little of others. Test digits
+only judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.convert import read
+from dormie.lab.datasets import Dataset
+from dormie.lab.papers.machines import train_svm
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import Normalized, Polynomial
+from dormie.methods.base import CautiousStage, Stage
+from dormie.methods.dense import Dense
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.nearest import Nearest
+from dormie.planner.risk.calibration import certify
+
+Signs = npt.NDArray[np.int64]
+Stages = tuple[Stage, ...]  # before the dense one
+
+PAIRS = tuple(combinations(range(10), 2))
+RISK = 1e-3
+CONFIDENCE = 0.95
+_C = 10
+_WINDOW = 10  # steps to either side that the paper's thresholds are smoothed over
+_CAUTIONS = np.geomspace(12, 0.4, 45).tolist()
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Which pairs, how many of their digits, and at most how many terms before the dense stage."""
+
+    pairs: tuple[tuple[int, int], ...]
+    free_pairs: tuple[tuple[int, int], ...]  # for which a plan free to choose its stages is compiled, which takes long
+    held_out: int = 5000
+    most_rows: int = 100_000  # of each kind
+    risk: float = RISK
+    budget: int = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The digits of two classes, the first one positive; and test digits of all ten classes."""
+
+    name: str
+    train: Floats = field(repr=False)
+    train_signs: Signs = field(repr=False)
+    held_out: Floats = field(repr=False)
+    test: Floats = field(repr=False)
+    test_signs: Signs = field(repr=False)
+    all_ten: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, data: Dataset, digits: tuple[int, int], extent: Extent, seed: int = 0) -> Pair:
+        assert data.y_test is not None
+        mine = np.flatnonzero(np.isin(data.y, digits))
+        mine = np.random.default_rng(seed).permutation(mine)[: extent.held_out + extent.most_rows]
+        held_out, train = np.sort(mine[: extent.held_out]), np.sort(mine[extent.held_out :])
+        test = np.flatnonzero(np.isin(data.y_test, digits))[: extent.most_rows]
+        return cls(
+            f"{digits[0]}-{digits[1]}",
+            data.X[train],
+            _signs(data.y[train], digits),
+            data.X[held_out],
+            data.X_test[test],
+            _signs(data.y_test[test], digits),
+            data.X_test[::5][: extent.most_rows],
+        )
+
+
+def _signs(y: npt.NDArray[np.int64], digits: tuple[int, int]) -> Signs:
+    return np.where(y == digits[0], 1, -1)
+
+
+def degree_9(pair: Pair) -> Machine:
+    """(u.v)^9 on digits of unit length."""
+    return train_svm(Normalized(Polynomial(1, 0, 9)), pair.train, pair.train_signs, _C)[0]
+
+
+def rbf(pair: Pair) -> Machine:
+    """exp(-0.02 |u - v|^2) on pixels in [0, 1]."""
+    from sklearn.svm import SVC
+
+    return read(SVC(C=_C, gamma=0.02, cache_size=1000).fit(pair.train, pair.train_signs))
+
+
+MACHINES: Mapping[str, Callable[[Pair], Machine]] = {"(u.v)^9, unit length": degree_9, "RBF, gamma = 0.02": rbf}
+
+SIMPLE, SMOOTHED, CALIBRATED = "simple", "smoothed", "calibrated"
+WITH_FILTER = "filter, "
+
+
+def ways(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
+    """The paper's thresholds and calibrated ones, without and with the linear filter before them."""
+    first, last = LinearFilter.fit(machine, pair.train), min(extent.budget, machine.n_points)
+    simple, smoothed = (
+        Nearest.fit(machine, pair.held_out, mode="paper", steps=range(1, last + 1), window=window)
+        for window in (0, _WINDOW)
+    )
+    calibrated = Nearest.fit(machine, pair.train, budget=last)
+    return {
+        SIMPLE: (simple,),
+        SMOOTHED: (smoothed,),
+        CALIBRATED: certified((calibrated,), pair.held_out, extent.risk),
+        WITH_FILTER + SIMPLE: (first, simple),
+        WITH_FILTER + SMOOTHED: (first, smoothed),
+        WITH_FILTER + CALIBRATED: certified((first, calibrated), pair.held_out, extent.risk),
+    }
+
+
+def certified(stages: tuple[CautiousStage, ...], rows: Floats, risk: float) -> Stages:
+    """The stages with one caution for all, the boldest that held-out rows certify; none where no caution passes."""
+    right = Dense(stages[0].machine).decide(rows).answers
+    promise = certify(lambda caution: _disagrees(_all(stages, caution), rows, right), _CAUTIONS, risk, CONFIDENCE)
+    return () if promise is None else _all(stages, promise.evidence.caution)
+
+
+def _all(stages: tuple[CautiousStage, ...], caution: float) -> tuple[CautiousStage, ...]:
+    return tuple(stage.cautious(caution) for stage in stages)
+
+
+def _disagrees(stages: tuple[CautiousStage, ...], rows: Floats, right: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    """Which rows are settled wrongly, each by the first stage that settles it."""
+    wrong, waiting = np.zeros(len(right), dtype=bool), np.arange(len(right))
+    for stage in stages:
+        found = stage.decide(rows[waiting])
+        assert found.settled is not None
+        wrong[waiting] = found.settled & (found.answers != right[waiting])
+        waiting = waiting[~found.settled]
+    return wrong

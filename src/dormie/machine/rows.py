@@ -1,0 +1,239 @@
+"""Rows as users have them, brought to what the stages read: a float32 or float64 matrix, or CSR.
+
+Nothing is copied that need not be, and shapes are looked at before values. Whatever is wrong is said with its row,
+column or parameter. NaN and infinity are looked for later, by whoever reads the values anyway: the native core, or
+`require_finite` on the reference path, and where an answer may be given before a row is read.
+"""
+
+from __future__ import annotations
+
+import reprlib
+import sys
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.machine import Floats, Machine, csr
+from dormie.machine.frames import values_of_frame
+
+_READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte order: others compare unequal
+
+
+def check_rows(X: Any, machine: Machine) -> Any:
+    """The rows of X, ready for the stages of a plan for `machine`."""
+    if machine.kernel.is_python and not machine.of_vectors:
+        require_complete(X)
+        return as_array(X)
+    if type(X) is np.ndarray and X.dtype in _READY:
+        if X.flags.carray and X.ndim == 2 and X.shape[1] == machine.n_features:
+            return X  # the usual case, and for single rows the cost of asking counts
+        rows = X
+    elif is_sparse(X):
+        return _check_sparse(X, machine.n_features)
+    else:
+        require_complete(X)
+        rows = _as_floats(_values(X, machine))
+    _check_shape(rows.shape, machine.n_features)
+    return _addressable(rows)
+
+
+def require_complete(X: Any) -> None:
+    """Refuse what NumPy would take without a word, but not as it was meant: masked values, and work not done yet."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        where = _place(np.argwhere(np.ma.getmaskarray(X))[0])
+        raise ValueError(
+            f"X has masked values, the first at {where}; fill them (X.filled(value)) or drop their rows "
+            "(numpy.ma.compress_rows(X))"
+        )
+    if _is_dask(X):
+        raise TypeError(
+            "X is a Dask collection, which would be computed whole, in this process. Predict block by block: "
+            "X.rechunk({1: -1}).map_blocks(fast.predict, drop_axis=1, dtype=...) for an array, "
+            "X.map_partitions(fast.predict, meta=...) for a data frame; or pass X.compute()"
+        )
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise TypeError(f"X is a {type(X).__name__}, a query that has not been run; pass X.collect()")
+
+
+def _is_dask(X: Any) -> bool:
+    """Whether X, or what it wraps (as xarray does), is a graph of work to do; asked without importing dask."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dask_graph__"):
+        return False
+    return type(X).__module__.split(".")[0] == "dask" or X.__dask_graph__() is not None
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a scipy sparse matrix or array, asked without importing scipy.sparse."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(X))
+
+
+def dense(rows: Any) -> Floats:
+    """Checked rows as a dense float64 array."""
+    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+
+
+def some(rows: Any, which: npt.NDArray[np.intp] | npt.NDArray[np.int64]) -> Any:
+    """Some of the rows, by number, whatever holds them: a list of strings has no such index."""
+    return [rows[i] for i in which.tolist()] if isinstance(rows, list | tuple) else rows[which]
+
+
+def as_array(rows: Any) -> Any:
+    """Rows with a shape: what a Python kernel may be of (strings, graphs) becomes an array of objects."""
+    if isinstance(rows, str | bytes):
+        raise TypeError(f"X is one string, {rows!r}; for one row pass [X]")
+    if hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+        return rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
+    if hasattr(rows, "shape"):
+        return rows
+    if all(isinstance(row, Integral) for row in rows):
+        return np.asarray(rows)  # numbers of things that the kernel knows: an index has to stay one
+    objects = np.empty(len(rows), dtype=object)
+    for number, row in enumerate(rows):  # assigned at once, rows of equal length would be taken for a matrix
+        objects[number] = row
+    return objects
+
+
+def mapped(machine: Machine, rows: Any) -> Floats:
+    """Checked rows, dense and in the coordinates of the machine's points."""
+    return dense(rows) if machine.input_map is None else machine.input_map(dense(rows))
+
+
+def unmapped(machine: Machine, rows: Floats) -> Floats:
+    """What is in the coordinates of the machine's points, as rows come."""
+    return rows if machine.input_map is None else machine.input_map.inverse(rows)
+
+
+def require_finite(rows: Any) -> None:
+    """Raise ValueError naming the first NaN or infinity, in the native core's words."""
+    if is_sparse(rows):
+        found = csr.first_not_finite(rows)
+        if found is not None:
+            raise ValueError(_not_finite(*found))
+    elif not np.isfinite(rows).all():
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
+        raise ValueError(_not_finite(row, column, float(rows[row, column])))
+
+
+def _not_finite(row: int, column: int, value: float) -> str:
+    what = "NaN" if np.isnan(value) else "infinite"
+    return f"row {row}, column {column} is {what}; dormie needs finite rows: impute or drop such rows first"
+
+
+def require_finite_vectors(rows: Any, machine: Machine) -> None:
+    """The same of rows that are vectors; what else a Python kernel may be of is its own affair."""
+    if machine.of_vectors:
+        require_finite(rows)
+
+
+def _check_shape(shape: tuple[int, ...], features: int) -> None:
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; it has shape {shape}{_to_matrix(shape, features)}"
+        )
+    if shape[1] != features:
+        raise ValueError(
+            f"X has {shape[1]} columns, the machine was trained with {features}; "
+            "pass the same features in the same order"
+        )
+
+
+def _to_matrix(shape: tuple[int, ...], features: int) -> str:
+    """What makes a matrix of rows of that shape; of an image, every pixel is a row."""
+    if not shape:
+        return ""
+    if len(shape) == 1:
+        return "; for one row pass numpy.reshape(X, (1, -1)), for one feature numpy.reshape(X, (-1, 1))"
+    if shape[0] == features != shape[-1]:
+        return "; pass X.reshape(X.shape[0], -1).T, and bring the answers back with answers.reshape(X.shape[1:])"
+    return "; pass X.reshape(-1, X.shape[-1]), and bring the answers back with answers.reshape(X.shape[:-1])"
+
+
+def _addressable(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The native core steps by whole aligned elements; anything else (a field of a record, say) is copied."""
+    if rows.flags.aligned and all(step % rows.itemsize == 0 for step in rows.strides):
+        return rows
+    return rows.copy()
+
+
+def _check_sparse(X: Any, features: int) -> Any:
+    _check_shape(X.shape, features)
+    rows = csr.as_csr(X)
+    return rows if rows.dtype in _READY else _cast(rows, _float_type(rows.dtype))
+
+
+def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The smaller of float32 and float64 that holds every value of a type, as far as float64 can."""
+    if dtype.kind not in "fiub":
+        raise TypeError(f"X has values of type {dtype}; dormie needs numbers: encode them as floats first")
+    return np.dtype(np.float32 if np.can_cast(dtype, np.float32, "safe") else np.float64)
+
+
+def _cast(values: Any, dtype: np.dtype[Any]) -> Any:
+    with np.errstate(over="ignore"):  # what has no room in a float64 becomes infinite, and is refused as that
+        return values.astype(dtype)
+
+
+def _values(X: Any, machine: Machine) -> np.ndarray[Any, Any]:
+    """An array of whatever holds rows."""
+    if hasattr(X, "columns"):
+        return values_of_frame(X, machine.feature_names)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise TypeError("X is an array of records; pass numpy.lib.recfunctions.structured_to_unstructured(X)")
+    if isinstance(shape := getattr(X, "shape", None), tuple):
+        _check_shape(shape, machine.n_features)  # first: what is on disk, or will be copied, may be large
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        _require_even(X)
+        raise ValueError(f"X cannot be made an array: {error}") from error
+    if values.dtype == object and not values.ndim:
+        raise TypeError(
+            f"X is {reprlib.repr(X)}; pass rows: an array, a data frame, a sparse matrix or a list of lists"
+        )
+    return values
+
+
+def _require_even(X: Any) -> None:
+    """Raise ValueError naming the first of a list of rows that is longer or shorter than the first."""
+    lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X] if isinstance(X, list | tuple) else []
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise ValueError(f"row {row} has {length} values, row 0 has {lengths[0]}; rows must be equally long")
+
+
+def _as_floats(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if values.dtype in _READY:
+        return values
+    if values.dtype == object:
+        return _from_objects(values)
+    return np.asarray(_cast(values, _float_type(values.dtype)))
+
+
+def _from_objects(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        for place, value in np.ndenumerate(values):
+            if not _is_number(value):
+                raise ValueError(
+                    f"X is not numeric: {_place(place)} is {reprlib.repr(value)}; "
+                    "encode it as a number first, or, where it is missing, impute it or drop the row"
+                ) from None
+        raise
+
+
+def _place(indices: Iterable[int]) -> str:
+    return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), indices, strict=False)) or "X"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,8 @@
+"""The full sum: it settles every row, so every plan ends in it."""
+
+from __future__ import annotations
+
+from dormie.methods.dense.method import METHOD
+from dormie.methods.dense.stage import Dense
+
+__all__ = ["METHOD", "Dense"]

@@ -1,0 +1,25 @@
+"""Fast stopping as a method: nothing is fitted, the order of terms is the machine's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dormie.machine import Machine
+from dormie.methods.base import CertifiedFitting, Method, Stage, Usable, needs_inner_product
+from dormie.methods.fast_stopping.stage import FastStopping
+
+
+class _FastStoppingMethod(Method):
+    stage = FastStopping
+
+    def is_usable_for(self, machine: Machine) -> Usable:
+        return needs_inner_product(self.name, machine)
+
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+        yield FastStopping(fitting.machine)
+
+    def unfitted(self, machine: Machine) -> Stage | None:
+        return FastStopping(machine)
+
+
+METHOD = _FastStoppingMethod()

@@ -1,0 +1,55 @@
+"""Geometry as a method: landmarks among the points, which are quickly found, and vectors moved to tell more."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from dormie.machine import Machine
+from dormie.methods.base import CertifiedFitting, Method, Stage, Usable, needs_inner_product
+from dormie.methods.geometry.stage import Geometry
+from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
+from dormie.numerics.greedy_order import w_greedy_order
+
+_FIRST_LANDMARKS = 64
+_ENOUGH_SETTLED = 0.999
+
+
+class _GeometryMethod(Method):
+    stage = Geometry
+
+    def is_usable_for(self, machine: Machine) -> Usable:
+        return needs_inner_product(self.name, machine)
+
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+        vectors = SharedVectors.of(fitting)
+        vectors.settled = yield from _over_points(vectors)
+        if fitting.asked or vectors.settled >= HOPELESS:
+            yield from _over_moved(vectors)
+
+
+def _over_points(vectors: SharedVectors) -> Generator[Geometry, None, float]:
+    """Stages of ever more landmarks, as long as more may settle more; returns the share of rows settled."""
+    n, settled = min(_FIRST_LANDMARKS, vectors.most), 0.0
+    while True:
+        vectors.progress.say(f"trying {n:,} landmarks")
+        landmarks = vectors.first_points(n)
+        if not len(landmarks):
+            return settled
+        full = Geometry.build(vectors.machine, landmarks, vectors.w)
+        yield from (full.limited(n // part) for part in ((4, 2, 1) if n == _FIRST_LANDMARKS else (1,)))
+        settled = vectors.share_settled(full)
+        done = len(landmarks) < n or n >= vectors.most or settled >= _ENOUGH_SETTLED
+        if done or (n >= 4 * _FIRST_LANDMARKS and settled < HOPELESS):
+            return settled
+        n = min(2 * n, vectors.most)
+
+
+def _over_moved(vectors: SharedVectors) -> Iterator[Geometry]:
+    """Stages over vectors that need not be points, the most telling first."""
+    for moved in vectors.moved():
+        if moved.steps:
+            order = w_greedy_order(vectors.machine, moved.vectors, vectors.w)
+            yield Geometry.build(vectors.machine, moved.vectors[order], vectors.w)
+
+
+METHOD = _GeometryMethod()

@@ -1,0 +1,75 @@
+"""The geometry stage in NumPy: coordinates of rows in the span of the landmarks, and the radius they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rules import Value
+from dormie.numerics.cholesky import solve_lower
+from dormie.numerics.reference import blocks, row_value_error, settled_mapped
+from dormie.numerics.rounding import UNIT
+
+Arrays = Mapping[str, Any]
+
+LOST_SQUARE = 1e-290  # more than sums of squares lose below the normal range
+
+
+def interval(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Floats, Floats]:
+    """Middle and radius of every output of every row after `budget` landmarks: see `stages.geometry`."""
+    middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))
+    for block, part in blocks(machine, rows):
+        middle[block], radius[block] = next(_steps(machine, arrays, part, [budget]))
+    return middle, radius
+
+
+def walk(machine: Machine, arrays: Arrays, row: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Middle and radius of one row's outputs after each landmark."""
+    [(_, part)] = blocks(machine, row[None])
+    for middle, radius in _steps(machine, arrays, part, range(1, len(arrays["points"]) + 1)):
+        yield middle[0], radius[0]
+
+
+def decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Any, Any, Any]:
+    """Answers, whether each is settled, and how many landmarks that took, asked after every 16."""
+    n, rule = rows.shape[0], machine.rule
+    answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
+    settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
+    counts = [*range(16, budget, 16), budget]
+    for block, part in blocks(machine, rows):
+        for done, (middle, radius) in zip(counts, _steps(machine, arrays, part, counts), strict=True):
+            now = settled_mapped(machine, part, middle - radius, middle + radius) & ~settled[block]
+            copied = ~settled[block] if isinstance(rule, Value) else now
+            answers[block][copied] = rule.answer(middle)[copied]
+            steps[block][now] = done
+            settled[block] |= now
+    return answers, settled, steps
+
+
+def _steps(machine: Machine, arrays: Arrays, rows: Floats, counts: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
+    """The interval of geometry.cpp for mapped rows, after each number of landmarks."""
+    landmarks, factor = arrays["points"][: counts[-1]], arrays["factor"][: counts[-1], : counts[-1]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = machine.kernel.matrix(rows, landmarks)
+        own = machine.kernel.diagonal(rows)
+        errors = np.array([row_value_error(machine, row, landmarks) for row in rows])
+    usable = np.isfinite(values).all(axis=1)  # of the others nothing is known
+    q = solve_lower(factor, np.where(usable, values.T, 0.0)).T
+    degree, d = getattr(getattr(machine.kernel, "kernel", machine.kernel), "degree", 1), rows.shape[1]
+    for done in counts:
+        gamma, row, k = (done + 20) * UNIT, q[:, :done], done - 1
+        square = (row**2).sum(axis=1)
+        root = np.sqrt(square + LOST_SQUARE)
+        size = np.abs(row) @ arrays["norms"][:done] * (1 + gamma)
+        mistake = np.sqrt(done) * errors + gamma * arrays["factor_norm"][k] * root
+        far2 = own * (1 + (degree + 1) * (d + 12) * UNIT) + LOST_SQUARE - square * (1 - gamma)
+        far2 += 2 * size * mistake + size**2 * arrays["factor_error"][k]
+        rounding = np.outer(size, arrays["misfit"][k] + arrays["weight_norms"][k] * arrays["factor_error"][k])
+        rounding += np.outer(mistake, arrays["weight_norms"][k])
+        rounding += gamma * np.outer(root, arrays["coordinate_norms"][k]) + 2 * UNIT * np.abs(machine.bias)
+        radius = (np.outer(np.sqrt(np.maximum(far2, 0)), arrays["rho"][k]) + rounding) * (1 + 1e-12)
+        radius[~usable] = np.inf
+        yield row @ arrays["coordinates"][:done] + machine.bias, radius

@@ -1,0 +1,110 @@
+"""The geometry bound, derived: what the span of landmarks tells of w and of a row (DeCoste 2002).
+
+Landmarks S_1..S_k span a subspace of feature space. A row x has coordinates q = T^-1 k(S, x) in it, w has coordinates
+c = T^-1 <phi(S), w>, where T T' is the landmarks' Gram matrix; what lies outside is at most rho for w and R for x:
+
+    G(x) = c.q + b  within  rho R,      rho^2 = |w|^2 - |c|^2,   R^2 = K(x,x) - |q|^2.
+
+**Rounding.** The numbers at hand are T, c (floats, taken as they are) and q as computed. With N = T^-1 (exactly) and
+a = N'q, p = sum a_i phi(S_i), and alpha = N'c, w' = sum alpha_i phi(S_i), v = w - w':
+
+    G - b = c.q + a.(g - T c) - alpha.(eta - dT q) + alpha'F a + <v, phi(x) - p>
+    |phi(x) - p|^2 = K(x,x) - |q|^2 + 2 a.(eta - dT q) - a'F a
+    |v|^2 = |w|^2 - |c|^2 - 2 alpha.(g - T c) - alpha'F alpha
+
+where g = <phi(S), w>, F = T T' - K_SS, eta the errors of the row's kernel values, and dT <= gamma_k |T| the backward
+error of forward substitution. So every term is bounded by norms known beforehand and by |a| <= h = sum_j |q_j| |N_j|,
+which costs one multiply-add a landmark. `span` computes those norms, each rounded up; geometry.cpp puts them together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.typing import Arrays
+from dormie.numerics.cholesky import cholesky, solve_lower
+from dormie.numerics.feature_space import FeatureVector, InnerProducts
+from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
+
+# What `span` makes, in the order of Span (geometry.hpp).
+SPAN = (
+    "points",
+    "factor",
+    "coordinates",
+    "norms",
+    "rho",
+    "coordinate_norms",
+    "weight_norms",
+    "misfit",
+    "factor_error",
+    "factor_norm",
+)
+_UP = 1 + 1e-9  # room for the rounding of the norms themselves
+
+
+def span(w: FeatureVector, landmarks: Floats) -> Arrays:
+    """The arrays of `Span` in geometry.hpp: what the landmarks know of w, and how far each number may be off."""
+    machine = w.machine
+    landmarks, gram, factor = _factorise(machine, landmarks)
+    k = np.arange(1, len(landmarks) + 1)
+    value_error = kernel_value_error(machine.kernel, landmarks, landmarks)
+    factor_norm = np.sqrt(np.cumsum(np.einsum("ij,ij->i", factor, factor)))
+    squares = np.cumsum(np.cumsum(exact_gram_error(factor, gram) ** 2, axis=0), axis=1)
+    factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
+    inverse, norms = _inverse(factor)
+    known = InnerProducts.with_w(machine, landmarks)
+    g, g_error = known.values, known.errors
+    c = solve_lower(factor, g)
+    coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
+    misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
+    misfit += (k * UNIT * factor_norm)[:, None] * coordinate_norms
+    weight_norms = _weight_norms(inverse, c, norms)
+    rho2 = w.squared_norm + w.squared_norm_error - coordinate_norms**2 * (1 - (k[:, None] + 8) * UNIT)
+    rho2 += (2 * weight_norms * misfit + weight_norms**2 * factor_error[:, None]) * _UP
+    return {
+        "points": landmarks,
+        "factor": factor,
+        "coordinates": c,
+        "norms": norms,
+        "rho": np.sqrt(np.maximum(rho2, 0)) * _UP,
+        "coordinate_norms": coordinate_norms * _UP,
+        "weight_norms": weight_norms * _UP,
+        "misfit": misfit * _UP,
+        "factor_error": factor_error * _UP,
+        "factor_norm": factor_norm * _UP,
+    }
+
+
+def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Floats]:
+    """Landmarks as far as their Gram matrix is safely positive definite, the matrix, and its Cholesky factor."""
+    gram = machine.kernel.matrix(landmarks, landmarks)
+    if not len(gram) or not np.isfinite(gram).all():
+        raise ValueError("geometry: no landmarks, or landmarks so large that their kernel values overflow")
+    factor, k = cholesky(gram)
+    own = np.diagonal(gram)[:k]
+    safe = (np.diagonal(factor)[:k] ** 2 > 1e-10 * own) & in_range(own)
+    k = k if safe.all() else int(np.argmin(safe))
+    if k == 0:
+        raise ValueError("geometry: no usable landmark (K(s, s) of the first is 0, or far too small or too large)")
+    return landmarks[:k], gram[:k, :k], np.ascontiguousarray(factor[:k, :k])
+
+
+def _inverse(factor: Floats) -> tuple[Floats, Floats]:
+    """T^-1, and upper bounds on the norms of its rows."""
+    k = len(factor)
+    inverse = solve_lower(factor, np.eye(k))
+    row_norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
+    defect = np.linalg.norm(inverse @ factor - np.eye(k), axis=1)
+    defect += k * UNIT * row_norms * np.linalg.norm(factor)
+    total = np.linalg.norm(defect)
+    if total >= 0.5:
+        raise ValueError("geometry: the landmarks are too nearly dependent")
+    return inverse, (row_norms + defect * np.linalg.norm(row_norms) / (1 - total)) * _UP
+
+
+def _weight_norms(inverse: Floats, c: Floats, norms: Floats) -> Floats:
+    """Upper bounds on |N'c| for every number of landmarks and every output."""
+    row_norms = np.sqrt(np.einsum("ij,ij->i", inverse, inverse))
+    found = np.stack([np.linalg.norm(np.cumsum(column[:, None] * inverse, axis=0), axis=1) for column in c.T], axis=1)
+    return np.asarray(found + np.cumsum(np.abs(c) * (norms - row_norms * (1 - 1e-12))[:, None], axis=0))

@@ -1,0 +1,8 @@
+"""The linear filter (DeCoste & Mazzoni 2003): a linear machine first, for the rows that need no other."""
+
+from __future__ import annotations
+
+from dormie.methods.linear_filter.method import METHOD
+from dormie.methods.linear_filter.stage import LinearFilter
+
+__all__ = ["METHOD", "LinearFilter"]

@@ -1,0 +1,28 @@
+"""The linear filter as a method: one filter, fitted on some thousands of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dormie.machine import Machine
+from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
+from dormie.methods.linear_filter.stage import LinearFilter
+from dormie.methods.thresholds import needs_classifier
+
+_MOST_ROWS = 20_000  # that it is fitted on
+
+
+class _LinearFilterMethod(Method):
+    stage = LinearFilter
+    needs_risk = True
+
+    def is_usable_for(self, machine: Machine) -> Usable:
+        return needs_classifier(self.name, machine)
+
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+        few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
+        fitting.progress.say("fitting a linear filter")
+        yield LinearFilter.fit(fitting.machine, few.rows, few.outputs)
+
+
+METHOD = _LinearFilterMethod()

@@ -1,0 +1,34 @@
+"""Nearest support vectors as a method: they take long to fit, and rarely win in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dormie.machine import Machine
+from dormie.machine.rules import Argmax
+from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
+from dormie.methods.nearest.stage import FORMS, Nearest
+from dormie.methods.thresholds import needs_classifier
+
+
+class _NearestMethod(Method):
+    stage = Nearest
+    needs_risk = True
+
+    def is_usable_for(self, machine: Machine) -> Usable:
+        if isinstance(machine.rule, Argmax):
+            return Usable(
+                f"{self.name} stops at the sign of an output, and a one-vs-rest machine answers by the largest of "
+                "several: name other methods, such as reduced_set, or leave methods out"
+            )
+        return needs_classifier(self.name, machine)
+
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+        if not (fitting.asked or fitting.effort.rarely_fastest):
+            return
+        for form in FORMS:
+            fitting.progress.say(f"fitting thresholds of the nearest support vectors ({form})")
+            yield Nearest.fit(fitting.machine, fitting.fitting.rows, form=form)
+
+
+METHOD = _NearestMethod()

@@ -1,0 +1,87 @@
+"""Reduced sets as a method: certified by their distance from w, or calibrated on rows where that is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rows import mapped
+from dormie.methods.base import (
+    CalibratedFitting,
+    CautiousStage,
+    CertifiedFitting,
+    Effort,
+    Method,
+    Stage,
+    Usable,
+    needs_inner_product,
+)
+from dormie.methods.reduced_set.fitting import Reduced, fit
+from dormie.methods.reduced_set.stage import ReducedSet
+from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
+from dormie.numerics import backend
+from dormie.numerics.evaluate import FullSum
+
+_SHORT = 8192  # vectors x features
+_LONG = 5_000_000  # points x features
+_LEAST_SHRINKING = 4  # times fewer vectors than points
+
+
+class _ReducedSetMethod(Method):
+    stage = ReducedSet
+
+    def is_usable_for(self, machine: Machine) -> Usable:
+        return needs_inner_product(self.name, machine)
+
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+        vectors = SharedVectors.of(fitting)
+        if fitting.asked or vectors.settled >= HOPELESS:
+            yield from (moved.stage for moved in vectors.moved())
+
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+        for reduced in _fitted(fitting):
+            yield from _calibrated(reduced, fitting)
+
+
+def _fitted(fitting: CalibratedFitting) -> Iterator[Reduced]:
+    """Reduced sets of all sizes, as many at a time as there are threads, the longest work first."""
+    machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
+    with ThreadPoolExecutor(backend.threads()) as pool:
+        fits = [
+            pool.submit(fit, machine, n, rows, seed=fitting.seed, outputs=outputs)
+            for n in reversed(_sizes(machine, fitting.effort))
+        ]
+        try:
+            yield from (one.result() for one in reversed(fits))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _sizes(machine: Machine, effort: Effort) -> list[int]:
+    d, points = machine.n_features, machine.n_points
+    short = (n for n in effort.short_set_sizes if n * d <= _SHORT)
+    sizes = {*effort.set_sizes, *short, *(effort.long_set_sizes if points * d >= _LONG else ())}
+    return sorted(n for n in sizes if n * _LEAST_SHRINKING <= points)
+
+
+def _calibrated(reduced: Reduced, fitting: CalibratedFitting) -> Iterator[ReducedSet]:
+    """One fit with two kinds of half-widths: each output's own usual error, and the same for all."""
+    machine, measuring = fitting.machine, fitting.measuring
+    off = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
+    own: Floats = np.sqrt(np.mean((off / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
+    same = np.full_like(own, np.sqrt(np.mean(own**2)))
+    for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
+        yield ReducedSet.calibrated(machine, reduced.points, reduced.weights, half_widths)
+
+
+def _lengths(machine: Machine, rows: Any) -> Floats:
+    """sqrt(K(x,x)), a column, nowhere 0."""
+    own = machine.kernel.diagonal(mapped(machine, rows))
+    return np.asarray(np.sqrt(np.maximum(own, np.finfo(np.float64).tiny))[:, None])
+
+
+METHOD = _ReducedSetMethod()

@@ -1,0 +1,96 @@
+"""The distance in feature space as the goal, as in the paper: rho^2 = |w - w'|^2, which bounds the error of any row.
+
+rho^2 = |w|^2 - g' K_zz^-1 g with the best weights, g = <phi(Z), w>. Deterministic and smooth, so L-BFGS. Several
+outputs are added, each over its own |w|^2; several sizes count by the logarithms of what each leaves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.methods.reduced_set.seen import seen
+from dormie.methods.reduced_set.slopes import Slopes, unit_kernel
+from dormie.methods.reduced_set.weights import positive_factor
+from dormie.numerics.cholesky import solve_gram
+from dormie.numerics.feature_space import FeatureVector, InnerProducts
+
+_MOST_STEPS = 300
+_LEAST_PROGRESS = 1e-7  # of the loss in one step: the first steps, which feel their way, may bring as little as 1e-4
+_RIDGE = 1e-10  # for kernels with K(s, s) about 1
+_OVERHEAD = 40  # what a kernel value costs beside its products, in multiply-adds
+_LEAST = 1e-13  # of |w|^2: nearer than that there is only rounding
+
+
+class Norm:
+    """The loss of vectors; `sizes` are nested."""
+
+    def __init__(self, machine: Machine, sizes: Sequence[int], w: FeatureVector | None = None) -> None:
+        self.sizes = sizes
+        self._machine = machine
+        self.kernel, unit = unit_kernel(machine.kernel, machine.points)
+        squared = (w or FeatureVector.of(machine)).squared_norm
+        share = np.divide(unit, squared, out=np.zeros_like(squared), where=squared > 0)
+        self._seen = seen(machine, self.kernel, machine.weights * np.sqrt(share))  # every output's |w|^2 is 1 now
+        self._outputs = int((squared > 0).sum())
+
+    def minimise(self, start: Floats, say: Callable[[int], None], most: int = _MOST_STEPS) -> Floats:
+        """Vectors with a small rho, from a start."""
+        from scipy.optimize import minimize
+
+        def flat_loss(flat: Floats) -> tuple[float, Floats]:
+            value, gradient = self.loss(flat.reshape(start.shape))
+            return value, gradient.ravel()
+
+        steps = itertools.count(1)
+        found = minimize(
+            flat_loss,
+            start.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            callback=lambda _: say(next(steps)),
+            options={"maxiter": most, "maxcor": 20, "ftol": _LEAST_PROGRESS},
+        )
+        return np.asarray(found.x.reshape(start.shape))
+
+    def weights(self, vectors: Floats) -> list[Floats]:
+        """For every size the weights that bring the vectors closest to w."""
+        return projections(self._machine, vectors, self.sizes)
+
+    def loss(self, vectors: Floats) -> tuple[float, Floats]:
+        """The sum over sizes of log rho^2 and its gradient by the vectors."""
+        g = self._seen.look(vectors)
+        own = Slopes.of(self.kernel, vectors, vectors)
+        value, by_g, by_own = self._losses(g, own.values)
+        return value, self._seen.pull(by_g) + own.pull(2 * by_own)
+
+    def _losses(self, g: Floats, gram: Floats) -> tuple[float, Floats, Floats]:
+        """Log rho^2, and its derivatives by g and by the vectors' Gram matrix."""
+        gram = gram + _RIDGE * np.eye(len(gram))
+        value, by_g, by_gram = 0.0, np.zeros_like(g), np.zeros_like(gram)
+        for n in self.sizes:
+            weights = solve_gram(positive_factor(gram[:n, :n]), g[:n])
+            left = self._outputs - float((g[:n] * weights).sum())
+            if left <= _LEAST * self._outputs:
+                value += np.log(_LEAST * max(self._outputs, 1))
+                continue
+            value += np.log(left)
+            by_g[:n] -= 2 / left * weights
+            by_gram[:n, :n] += weights @ weights.T / left
+        return value, by_g, by_gram
+
+
+def projections(machine: Machine, vectors: Floats, sizes: Sequence[int]) -> list[Floats]:
+    """For every size the weights that bring the first so many vectors closest to w."""
+    gram = machine.kernel.matrix(vectors, vectors)
+    gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
+    g = InnerProducts.with_w(machine, vectors).values
+    return [solve_gram(positive_factor(gram[:n, :n]), g[:n]) for n in sizes]
+
+
+def step_work(machine: Machine, n: int) -> int:
+    """Multiply-adds of one step of moving n vectors, about."""
+    return machine.n_points * n * (2 * machine.n_features + machine.n_outputs + _OVERHEAD)

@@ -1,0 +1,171 @@
+"""Reduced sets (Burges & Scholkopf 1997): the reduced_set stage.
+
+A few vectors z_1..z_n, wherever they come from, stand in for all: w' = sum gamma_k phi(z_k) for w. Whatever the row,
+
+    G(x) = sum_k gamma_k K(x, z_k) + b  within  rho sqrt(K(x,x)),      rho = |w - w'|.
+
+The vectors are in an order in which prefixes serve as well: level j uses the first n_j of them, with weights of its
+own, and only the rows it leaves open pay for the vectors of the next. No triangular solve, and float32 will do: where
+the kernel is smooth enough for rho to be small, this is the cheapest certificate there is.
+
+Where it is not, the same few vectors are still right on nearly all rows. In place of rho stands then a half-width that
+was measured on rows (`ReducedSet.calibrated`), and how often the answer may be wrong is for calibration to say.
+
+**Rounding.** rho^2 = |w|^2 - 2 gamma.g + gamma'K gamma, g = <phi(Z), w>: what cancels is all but rho^2, so every number
+comes with a bound on its error (`FeatureVector`, `InnerProducts`), products are added without rounding, and the bounds
+are added to rho^2 before the root. What the sum over the vectors itself loses is bounded in the native core, row by
+row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rows import require_finite
+from dormie.machine.typing import Arrays
+from dormie.methods.base import CautiousStage, Decisions, needs_inner_product, require
+from dormie.methods.memory import Shapes, Size, extent, packed, panel, panels
+from dormie.methods.reduced_set import reference
+from dormie.methods.reduced_set.projection import Projection
+from dormie.methods.thresholds import require_caution, some_of
+from dormie.numerics import backend
+from dormie.numerics.feature_space import FeatureVector
+
+# The arrays of the stage, in the order of Vectors (reduced_set.hpp).
+VECTORS = ("points", "sizes", "weights", "rho")
+_NUMBERS = {"certified": bool, "caution": float}
+
+
+class ReducedSet(CautiousStage):
+    """Intervals from a few vectors, level by level.
+
+    arrays: `points` (n x d, in mapped coordinates), `sizes` (of the levels, ascending to n), `weights` (those of each
+    level below the others', sum of sizes x c), `rho` (levels x c): the half-width of a row with K(x,x) = 1.
+    """
+
+    name = "reduced_set"
+    words = "few vectors in place of all, more where few leave a doubt (Burges & Schölkopf 1997)"
+
+    def __init__(self, machine: Machine, arrays: Arrays, certified: bool = True, caution: float = 1.0) -> None:
+        require(needs_inner_product(self.name, machine))
+        _require_fit(machine, arrays)
+        self.machine = machine
+        self.arrays = arrays
+        self.certified = certified
+        self.caution = _require_positive(caution)
+        self.sizes: tuple[int, ...] = tuple(arrays["sizes"].tolist())
+        self._native = backend.build("ReducedSet", machine, *backend.contiguous(arrays, VECTORS))
+
+    @classmethod
+    def build(cls, machine: Machine, points: Any, weights: Sequence[Any], w: FeatureVector | None = None) -> ReducedSet:
+        """The stage over any vectors (in mapped coordinates), with the weights of each level, n_j x c.
+
+        Level j uses as many of the vectors, from the first on, as it has rows of weights. `w` is
+        `FeatureVector.of(machine)`, where it is known already.
+        """
+        fit = Projection.of(machine, points, w)
+        return cls(machine, fit.arrays([fit.checked(level, at) for at, level in enumerate(weights, start=1)]))
+
+    @classmethod
+    def project(cls, machine: Machine, points: Any, sizes: Sequence[int], w: FeatureVector | None = None) -> ReducedSet:
+        """The stage over any vectors with the weights that bring each of these many closest to w."""
+        fit = Projection.of(machine, points, w)
+        return cls(machine, fit.arrays(fit.best_weights(sizes)))
+
+    @classmethod
+    def calibrated(cls, machine: Machine, points: Floats, weights: Sequence[Floats], half_widths: Floats) -> ReducedSet:
+        """The stage with half-widths (levels x c, for rows with K(x,x) = 1) that were measured rather than proved."""
+        arrays = {
+            "points": np.array(points, dtype=np.float64, order="C"),
+            "sizes": np.array([len(level) for level in weights], dtype=np.int64),
+            "weights": np.concatenate(weights),
+            "rho": np.array(half_widths, dtype=np.float64),
+        }
+        return cls(machine, arrays, certified=False)
+
+    def cautious(self, caution: float) -> ReducedSet:
+        if self.certified:
+            raise ValueError("reduced_set: certified half-widths are what they are; calibrated ones can be scaled")
+        caution = _require_positive(caution)
+        with np.errstate(over="ignore"):  # what overflows is refused with the arrays
+            half_widths = self.arrays["rho"] * (caution / self.caution)
+        return ReducedSet(self.machine, self.arrays | {"rho": half_widths}, False, caution)
+
+    def __str__(self) -> str:
+        caution = "" if self.certified else f"; {self.caution:.3g} x half-width"
+        return f"{self.name}({', '.join(map(str, self.sizes))}{caution})"
+
+    def decide(self, rows: Any) -> Decisions:
+        if self._native is not None:
+            return Decisions(*self._native.decide(*backend.arguments(rows)))
+        require_finite(rows)
+        return Decisions(*reference.decide(self.machine, self.arrays, rows))
+
+    def interval(self, rows: Any, level: int) -> tuple[Floats, Floats]:
+        """Middle and radius of every output of every row at a level, counted from 0."""
+        if not 0 <= level < len(self.sizes):
+            raise ValueError(f"reduced_set: level must be between 0 and {len(self.sizes) - 1}, got {level}")
+        if self._native is not None:
+            return self._native.interval(*backend.arguments(rows, level))  # type: ignore[no-any-return]
+        require_finite(rows)
+        return reference.interval(self.machine, self.arrays, rows, level)
+
+    def estimate(self, rows: Any) -> Floats | None:
+        return self.interval(rows, 0)[0] if len(self.sizes) == 1 else None
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        return {"certified": self.certified, "caution": self.caution}, dict(self.arrays)
+
+    @classmethod
+    def memory(cls, machine: Size, shapes: Shapes) -> int:
+        levels = panels(extent(shapes, "weights"), 4) + extent(shapes, "sizes")  # every level begins a panel
+        return packed(Size(extent(shapes, "points"), machine.features, 0), 4) + levels * panel(machine.outputs)
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> ReducedSet:
+        if set(arrays) != set(VECTORS) or {n: type(v) for n, v in numbers.items()} != _NUMBERS:
+            raise ValueError("reduced_set: the arrays or numbers of another stage")
+        return cls(machine, arrays, **numbers)
+
+    def __reduce__(self) -> tuple[type[ReducedSet], tuple[Any, ...]]:
+        return ReducedSet, (self.machine, self.arrays, self.certified, self.caution)
+
+
+def _require_positive(caution: Any) -> float:
+    """The caution as a float, or ValueError: half-widths of 0 could not be scaled to another one."""
+    if not (checked := require_caution(ReducedSet.name, caution)):
+        raise ValueError("reduced_set: caution must be positive, got 0; the smaller it is, the bolder the stage")
+    return checked
+
+
+def _require_fit(machine: Machine, arrays: Arrays) -> None:
+    """ValueError unless the arrays are of the shapes and signs that `Projection.arrays` gives them."""
+    n, sizes = _require_sizes(arrays)
+    shapes = {
+        "points": (n, machine.n_features),
+        "weights": (sum(sizes), machine.n_outputs),
+        "rho": (len(sizes), machine.n_outputs),
+    }
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(f"reduced_set: {name} must be float64 of shape {shape}, got {array.dtype} {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"reduced_set: {name} is not finite; numbers this large leave nothing to certify")
+    if (arrays["rho"] < 0).any():
+        raise ValueError("reduced_set: rho must not be negative")
+
+
+def _require_sizes(arrays: Arrays) -> tuple[int, list[int]]:
+    """How many vectors there are, and the sizes of the levels."""
+    n = len(arrays["points"]) if arrays["points"].ndim else 0
+    sizes = arrays["sizes"]
+    if sizes.ndim != 1 or sizes.dtype != np.int64 or not len(sizes):
+        raise ValueError(f"reduced_set: sizes must be a list of int64, got {sizes.dtype} of shape {sizes.shape}")
+    if sizes[0] < 1 or (sizes[1:] <= sizes[:-1]).any() or sizes[-1] != n:
+        raise ValueError(f"reduced_set: sizes must ascend from at least 1 to the {n} vectors, got {some_of(sizes)}")
+    return n, sizes.tolist()

@@ -1,0 +1,35 @@
+"""Support vector trees as a method: with kernels as quick as these they rarely win, with Python kernels they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dormie.machine import Machine
+from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
+from dormie.methods.tree.fitted_tree import fitted
+from dormie.methods.tree.stage import TreeWalk
+
+_MOST_ROWS = 20_000  # that a tree is grown on
+_LEAST_SHRINKING = 4  # times fewer evaluations a row than points
+
+
+class _TreeMethod(Method):
+    stage = TreeWalk
+    needs_risk = True
+
+    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - only kernel values are used
+        return Usable()
+
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+        machine, measuring = fitting.machine, fitting.measuring
+        if not (fitting.asked or fitting.effort.rarely_fastest or machine.kernel.is_python):
+            return
+        few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
+        for evaluations in fitting.effort.tree_evaluations:
+            if evaluations * _LEAST_SHRINKING <= machine.n_points:
+                fitting.progress.say(f"growing a tree of {evaluations} evaluations a row")
+                tree = fitted(machine, few.rows, evaluations=evaluations, seed=fitting.seed, outputs=few.outputs)
+                yield TreeWalk.calibrated(machine, tree, measuring.rows, measuring.outputs)
+
+
+METHOD = _TreeMethod()

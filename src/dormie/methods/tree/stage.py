@@ -1,0 +1,145 @@
+"""Support vector trees (Ukkonen 2010): the tree stage.
+
+A row meets the points on its way down a `dormie.tree.Tree`, about as many as the logarithm of their number, and what
+their kernel values come to at the end stands for the full sum:
+
+    G(x)  within  caution * half_width[terminal]  of  sum_l W_l K(x, s_l) + constant.
+
+Nothing bounds what the tree leaves out, so half-widths are measured: how far off it was, in the mean, on sample rows
+that ended at the same terminal. How often answers may then be wrong is for calibration to say, which scales them all
+by one caution. Only kernel values are used, so any kernel will do, Python functions of strings or graphs included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rows import require_finite_vectors
+from dormie.machine.typing import Arrays
+from dormie.methods.base import CautiousStage, Decisions
+from dormie.methods.memory import Shapes, Size, extent, padded
+from dormie.methods.thresholds import NEVER, require_caution, require_floats
+from dormie.methods.tree import reference
+from dormie.methods.tree.structure import Tree, Walk
+from dormie.numerics import backend
+from dormie.numerics.evaluate import FullSum
+
+# In the order of Branches (tree.hpp).
+_TREE = tuple(field.name for field in fields(Tree))
+_INTEGERS = ("children", "offsets")
+_NODE_BYTES = 500  # of a node or terminal, in the lists that its depth is worked out with
+_SHARED_ROWS = 10.0  # a terminal's error counts as if so many more rows ended there, with the error of all
+
+
+class TreeWalk(CautiousStage):
+    """Intervals from the way down a tree.
+
+    half_widths: terminals x outputs, before the caution; where one is `thresholds.NEVER`, its terminal settles nothing.
+    """
+
+    name = "tree"
+    words = "a tree of vectors, each telling which is next, where the sum on the way is clear enough (Ukkonen 2010)"
+
+    def __init__(self, machine: Machine, tree: Tree, half_widths: Floats, caution: float = 1.0) -> None:
+        half_widths = np.array(half_widths, dtype=np.float64, order="C")
+        _require_fit(machine, tree, half_widths)
+        self.machine = machine
+        self.tree = tree
+        self.half_widths = half_widths
+        self.caution = require_caution(self.name, caution)
+        with np.errstate(over="ignore"):
+            self._radii = np.where(half_widths < NEVER, self.caution * half_widths, np.inf)
+        self._native = backend.build("Tree", machine, *(getattr(tree, name) for name in _TREE))
+
+    @classmethod
+    def calibrated(cls, machine: Machine, tree: Tree, rows: Any, outputs: Floats | None = None) -> TreeWalk:
+        """The stage with half-widths measured on checked rows, unlabelled.
+
+        outputs: of the machine for these rows, where they are known already
+        """
+        outputs = FullSum(machine).outputs(rows) if outputs is None else outputs
+        return cls(machine, tree, _measured(tree, cls.uncalibrated(machine, tree).walk(rows), outputs))
+
+    @classmethod
+    def uncalibrated(cls, machine: Machine, tree: Tree) -> TreeWalk:
+        """The stage for its estimates alone: it settles nothing."""
+        return cls(machine, tree, np.full(tree.constants.shape, NEVER))
+
+    def cautious(self, caution: float) -> TreeWalk:
+        return TreeWalk(self.machine, self.tree, self.half_widths, caution)
+
+    def __str__(self) -> str:
+        nodes = "1 node" if self.tree.n_nodes == 1 else f"{self.tree.n_nodes} nodes"
+        return f"{self.name}({nodes}; {self.caution:.3g} x half-width)"
+
+    def decide(self, rows: Any) -> Decisions:
+        if self._native is not None:
+            return Decisions(*self._native.decide(*backend.arguments(rows, self._radii)))
+        require_finite_vectors(rows, self.machine)
+        return Decisions(*reference.decide(self.machine, self.tree, self._radii, rows))
+
+    def walk(self, rows: Any) -> Walk:
+        """Where rows come out of the tree."""
+        if self._native is not None:
+            return Walk(*self._native.walk(*backend.arguments(rows)))
+        require_finite_vectors(rows, self.machine)
+        return reference.walk(self.machine, self.tree, rows)
+
+    def interval(self, rows: Any) -> tuple[Floats, Floats]:
+        """Middle and radius of every output of every row."""
+        walk = self.walk(rows)
+        return walk.values, self._radii[walk.terminals]
+
+    def estimate(self, rows: Any) -> Floats:
+        return self.walk(rows).values
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        if self.machine.kernel.is_python:
+            raise ValueError("tree: over a Python function as kernel it cannot be saved, nothing that runs can")
+        return {"caution": self.caution}, {n: getattr(self.tree, n) for n in _TREE} | {"half_widths": self.half_widths}
+
+    @classmethod
+    def memory(cls, machine: Size, shapes: Shapes) -> int:
+        nodes, terminals = extent(shapes, "points"), extent(shapes, "constants")
+        points = nodes * (8 * machine.features + padded(machine.features + 1, 8) + _NODE_BYTES)
+        weights = 16 * machine.outputs * (extent(shapes, "weights") + 8 * terminals)
+        return points + weights + _NODE_BYTES * terminals
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> TreeWalk:
+        if set(numbers) != {"caution"} or set(arrays) != {*_TREE, "half_widths"}:
+            raise ValueError("tree: the arrays or numbers of another stage")
+        for name, array in arrays.items():
+            if array.dtype != (expected := np.int64 if name in _INTEGERS else np.float64):
+                raise ValueError(f"tree: {name} must be {np.dtype(expected)}, got {array.dtype}")
+        return cls(machine, Tree(**{n: arrays[n] for n in _TREE}), arrays["half_widths"], numbers["caution"])
+
+    def __reduce__(self) -> tuple[type[TreeWalk], tuple[Any, ...]]:
+        return TreeWalk, (self.machine, self.tree, self.half_widths, self.caution)
+
+
+def _require_fit(machine: Machine, tree: Tree, half_widths: Floats) -> None:
+    if tree.n_outputs != machine.n_outputs:
+        raise ValueError(f"tree: it gives {tree.n_outputs} outputs, the machine has {machine.n_outputs}")
+    if not machine.kernel.is_python:
+        require_floats(TreeWalk.name, "points", np.asarray(tree.points), (tree.n_nodes, machine.n_features))
+    require_floats(TreeWalk.name, "half_widths", half_widths, (tree.n_terminals, machine.n_outputs))
+    if (half_widths < 0).any():
+        raise ValueError("tree: half_widths must not be negative")
+
+
+def _measured(tree: Tree, walk: Walk, outputs: Floats) -> Floats:
+    """The root mean square error at every terminal, that of all rows weighing in where few end there."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (walk.values - outputs) ** 2
+    usable = np.isfinite(squares).all(axis=1)  # other rows are never settled
+    squares, terminals = squares[usable], walk.terminals[usable]
+    if not len(squares):
+        raise ValueError("tree: there are no rows to measure half-widths on")
+    counts = np.bincount(terminals, minlength=tree.n_terminals)
+    sums = np.column_stack([np.bincount(terminals, of_output, tree.n_terminals) for of_output in squares.T])
+    return np.asarray(np.sqrt((sums + _SHARED_ROWS * squares.mean(axis=0)) / (counts[:, None] + _SHARED_ROWS)))

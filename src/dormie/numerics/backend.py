@@ -1,0 +1,188 @@
+"""The way into the native core, and what happens where there is none.
+
+`build` makes a native object over a machine, or gives None where NumPy must serve: for a Python kernel, or in an
+install without a compiler, which is said once, as a warning.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.numerics.rounding import margin
+
+try:
+    _native: Any = importlib.import_module("dormie.numerics._native")
+except ImportError:
+    _native = None
+_numpy_only = False
+
+THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may ask for
+
+# In the order of KernelKind (ops.hpp) and RuleKind (rules.hpp).
+_LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
+_SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
+
+
+def build(kind: str, machine: Machine, *parts: Any) -> Any:
+    """The native class of that name over a machine and its own parts, or None where NumPy must serve."""
+    core = native_machine(machine)
+    return None if core is None else getattr(_native, kind)(core, *parts)
+
+
+def contiguous(arrays: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+    """Arrays by name, in the order in which the native core takes them."""
+    return tuple(np.ascontiguousarray(arrays[name]) for name in names)
+
+
+@contextmanager
+def numpy_only() -> Iterator[None]:
+    """What is built inside runs on NumPy, as where there is no native core: to compare the two."""
+    global _numpy_only
+    before, _numpy_only = _numpy_only, True
+    try:
+        yield
+    finally:
+        _numpy_only = before
+
+
+def native_module() -> Any:
+    """The native extension, for what is no part of a machine; None where there is none."""
+    return _native
+
+
+def native_machine(machine: Machine) -> Any:
+    """A machine in the native core, or None where NumPy must serve: a Python kernel, or an install without the core."""
+    if machine.kernel.is_python or _numpy_only:
+        return None
+    if _native is None:
+        _warn_once()
+        return None
+    center, scale = (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
+    return _native.Machine(
+        _kernel_numbers(machine.kernel),
+        _rule_numbers(machine.rule),
+        machine.points,
+        machine.weights,
+        machine.bias,
+        center,
+        scale,
+        vars(margin(machine)),
+    )
+
+
+def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
+    """Checked rows as the arguments that every method of the native core takes, its own between rows and threads."""
+    if isinstance(rows, np.ndarray):
+        return rows, *more, threads()
+    return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
+
+
+def threads() -> int:
+    """The threads that a call may use: DORMIE_THREADS as it was when dormie was imported, or one for each core."""
+    return _THREADS
+
+
+def threads_for(wish: str, cores: int) -> int:
+    """The threads to use where DORMIE_THREADS is `wish`; one that cannot be met is warned of, not an error.
+
+    More threads than cores gain nothing and cost their start in every call, so there is a limit to them.
+    """
+    if not wish:
+        return cores
+    try:
+        wanted = int(wish)
+    except ValueError:
+        wanted = 0
+    if wanted < 1:
+        _warn(
+            f"DORMIE_THREADS must be a whole number of at least 1, got {wish[:40]!r}; using {cores}, one for each core"
+        )
+        return cores
+    most = THREADS_PER_CORE * cores
+    if wanted > most:
+        _warn(f"DORMIE_THREADS={wish[:40]} is more than {THREADS_PER_CORE} for each of {cores} cores; using {most}")
+    return min(wanted, most)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Read now: a value that is no use should be heard of before the first prediction.
+_THREADS = threads_for(os.environ.get("DORMIE_THREADS", ""), _cores())
+
+
+def info() -> dict[str, Any]:
+    """What the native core was built with and runs on; only {"native": False} without one."""
+    return {"native": False} if _native is None else {"native": True, **_native.native_info()}
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "dormie was installed without its native core and runs on NumPy, many times slower; "
+        "install a C++20 compiler and reinstall dormie",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _kernel_numbers(kernel: Kernel) -> dict[str, Any]:
+    normalized = isinstance(kernel, Normalized)
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    kind, gamma, coef0, degree = _parameters(inner)
+    if normalized and kind == _LINEAR:  # (u.v)^1 on unit vectors
+        kind = _POLYNOMIAL
+    return {"kind": kind, "gamma": gamma, "coef0": coef0, "degree": degree, "normalized": normalized}
+
+
+def _parameters(kernel: Kernel) -> tuple[int, float, float, int]:
+    match kernel:
+        case Linear():
+            return _LINEAR, 1.0, 0.0, 1
+        case Polynomial(gamma, coef0, degree):
+            return _POLYNOMIAL, gamma, coef0, degree
+        case RBF(gamma):
+            return _RBF, gamma, 0.0, 1
+        case Sigmoid(gamma, coef0):
+            return _SIGMOID, gamma, coef0, 1
+    raise TypeError(f"the native core has no {type(kernel).__name__} kernel")
+
+
+def _rule_numbers(rule: Rule) -> dict[str, Any]:
+    numbers: dict[str, Any] = {
+        "kind": _VALUE,
+        "classes": 0,
+        "zero": False,
+        "break_ties": False,
+        "last_of_equal": False,
+        "tolerance": 0.0,
+    }
+    match rule:
+        case Sign(zero=zero):
+            numbers |= {"kind": _SIGN, "classes": 2, "zero": bool(zero)}
+        case OneVsOneVote(classes=classes, break_ties=break_ties):
+            numbers |= {"kind": _VOTE, "classes": len(classes), "break_ties": break_ties}
+        case Argmax(classes=classes, last_of_equal=last_of_equal):
+            numbers |= {"kind": _ARGMAX, "classes": len(classes), "last_of_equal": last_of_equal}
+        case Value(tolerance=tolerance):
+            numbers |= {"tolerance": tolerance}
+        case _:
+            raise TypeError(f"the native core has no {type(rule).__name__} rule")
+    return numbers

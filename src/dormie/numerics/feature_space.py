@@ -1,0 +1,105 @@
+"""The feature-space vector w of a machine: which inner products with w are known, and how exactly.
+
+G(x) - b = <phi(x), w> with w = sum_i beta_i phi(s_i). Certificates about w (how far it is from the span of landmarks,
+or from a reduced set) are differences of inner products that nearly cancel, so the bounds here decide how small a
+difference can be told from rounding. With an RBF kernel errors are proportional to the values, and the values are what
+is summed: a bound by the sums is far tighter than the largest error times all weights, which one outlier would spoil.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Normalized
+from dormie.machine.rules import Value
+from dormie.numerics.evaluate import FullSum
+from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, tile_value_error
+
+_LEAST = 1e-300  # more than an RBF value loses below the normal range
+
+
+@dataclass(frozen=True)
+class InnerProducts:
+    """Inner products of points with w: one row for each point, one column for each output."""
+
+    values: Floats  # <phi(p), w>
+    errors: Floats  # how far each may be off
+    sizes: Floats  # at least sum_i |beta_i| |K(p, s_i)|, but for rounding
+
+    @classmethod
+    def with_w(cls, machine: Machine, points: Floats) -> InnerProducts:
+        """Those of points, in mapped coordinates, with the machine's w."""
+        weights = np.abs(machine.weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gamma = _narrow_gamma(machine, points)
+            far = np.zeros_like(weights) if gamma is None else _squares(machine.points) * weights
+            full_sum = _bare(machine, np.hstack([machine.weights, weights, far]))
+            values, sizes, far = np.split(full_sum.outputs(points), 3, axis=1)
+            if not machine.kernel.nonnegative:  # Cauchy-Schwarz
+                own = np.sqrt(machine.kernel.diagonal(machine.points)) @ weights
+                sizes = np.outer(np.sqrt(machine.kernel.diagonal(points)), own) * (1 + 1e-9)
+            errors = _of_any(machine, points) if gamma is None else _of_rbf(machine, gamma, points, sizes, far)
+            return cls(values, errors + 1.02 * full_sum.roundings * UNIT * sizes, sizes)
+
+
+@dataclass(frozen=True)
+class FeatureVector:
+    """w by its inner products with its own points: worked out once, whatever it is compared with."""
+
+    machine: Machine
+    products: Floats  # L x c: <phi(s), w>
+    squared_norm: Floats  # c: |w|^2
+    squared_norm_error: Floats  # c: how far it may be off
+
+    @classmethod
+    def of(cls, machine: Machine) -> FeatureVector:
+        weights, known = machine.weights, InnerProducts.with_w(machine, machine.points)
+        size, error = (np.einsum("ic,ic->c", np.abs(weights), part) for part in (known.sizes, known.errors))
+        if not (in_range(size) | ~weights.any(axis=0)).all():
+            raise ValueError("the weights of an output, or its points, are far too small or too large")
+        squared_norm = np.array([math.fsum(column) for column in (weights * known.values).T])
+        return cls(machine, known.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
+
+
+def _bare(machine: Machine, weights: Floats) -> FullSum:
+    """Sums over the machine's points with these weights, for rows in mapped coordinates."""
+    rule, bias = Value(flat=False), np.zeros(weights.shape[1])
+    return FullSum(replace(machine, weights=weights, bias=bias, rule=rule, input_map=None))
+
+
+def _of_any(machine: Machine, points: Floats) -> Floats:
+    """What the errors of kernel values add to each output, by the largest of them."""
+    largest = max(bound(machine.kernel, points, machine.points) for bound in (tile_value_error, kernel_value_error))
+    return np.asarray(1.01 * largest * np.abs(machine.weights).sum(axis=0))
+
+
+def _of_rbf(machine: Machine, gamma: float, points: Floats, sizes: Floats, far: Floats) -> Floats:
+    """The same for RBF values: each is off by the share of itself that its exponent is off by.
+
+    An exponent is off by a few units of gamma (|p| + |s|)^2 <= 2 gamma (|p|^2 + |s|^2). far: sum_i |beta_i| |s_i|^2 K.
+    """
+    exponents = 2 * _exponent_roundings(machine) * gamma * (_squares(points) * sizes + far)
+    return np.asarray(1.02 * UNIT * (exponents + 20 * sizes) + _LEAST * np.abs(machine.weights).sum(axis=0))
+
+
+def _exponent_roundings(machine: Machine) -> float:
+    """Of the native tiles (see `tile_value_error`) or of NumPy, whichever has more."""
+    d = machine.n_features
+    return max(min(d, 64 + d / 64) + 16, d + 4)
+
+
+def _narrow_gamma(machine: Machine, points: Floats) -> float | None:
+    """The gamma of an RBF kernel whose exponents are off by so little that errors are proportional to values."""
+    kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
+    if not isinstance(kernel, RBF):
+        return None
+    reach = sum(math.sqrt(_squares(a).max(initial=0.0)) for a in (points, machine.points))
+    return kernel.gamma if kernel.gamma * reach * reach * _exponent_roundings(machine) * UNIT < 1e-3 else None
+
+
+def _squares(points: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->i", points, points)[:, None])

@@ -1,0 +1,28 @@
+"""Weighted k-means: where the vectors of a reduced set start, and the cells that rows of the nearest stage share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dormie.machine import Floats
+
+_ROUNDS = 15
+_MOST_POINTS = 20_000  # that clusters are sought among: a sample of them, drawn by weight, does as well
+
+
+def k_means(points: Floats, sizes: Floats, n: int, random: np.random.Generator) -> Floats:
+    """The means of n clusters of points, each point counting by its size."""
+    if n == 0:
+        return points[:0]
+    chances = (sizes + 1e-12 * max(sizes.max(), 1e-300)) / (sizes + 1e-12 * max(sizes.max(), 1e-300)).sum()
+    if len(points) > _MOST_POINTS:
+        few = random.choice(len(points), max(_MOST_POINTS, n), replace=False, p=chances)
+        points, sizes, chances = points[few], sizes[few], chances[few] / chances[few].sum()
+    means = points[random.choice(len(points), n, replace=False, p=chances)]
+    for _ in range(_ROUNDS):
+        nearest = (np.einsum("ij,ij->i", means, means) - 2 * points @ means.T).argmin(axis=1)
+        members = np.zeros((n, len(points)))
+        members[nearest, np.arange(len(points))] = chances
+        total = members.sum(axis=1, keepdims=True)
+        means = np.where(total > 0, members @ points / np.maximum(total, 1e-300), means)
+    return np.asarray(means)

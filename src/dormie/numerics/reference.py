@@ -1,0 +1,123 @@
+"""The obvious NumPy version of the full sum and its bounds: the oracle in tests, and what serves without a compiler.
+
+Rows here are what `dormie.machine.rows.check_rows` returns: a two-dimensional float array, a CSR array, or, with a
+`Custom` kernel, any sequence the kernel understands. Each method has the NumPy twin of its own stage (`reference.py` in
+its folder), made from these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Normalized
+from dormie.numerics.rounding import UNIT, kernel_value_error, margin
+
+_BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
+
+
+def blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
+    """Mapped float64 blocks of rows, small enough that their kernel matrix stays small."""
+    size = max(1, _BLOCK_VALUES // max(machine.n_points, 1))
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    for start in range(0, n, size):
+        block = slice(start, min(start + size, n))
+        part = rows[block]
+        if hasattr(part, "toarray"):
+            part = part.toarray()
+        if machine.of_vectors:
+            part = np.asarray(part, dtype=np.float64)
+        yield block, part if machine.input_map is None else machine.input_map(part)
+
+
+def outputs(machine: Machine, rows: Any) -> Floats:
+    """G(x) of every row and output, in float64."""
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    result = np.empty((n, machine.n_outputs))
+    if machine.kernel.is_python:
+        return _outputs_of_python_kernel(machine, rows, result)
+    for block, part in blocks(machine, rows):
+        result[block] = machine.kernel.matrix(part, machine.points) @ machine.weights + machine.bias
+    return result
+
+
+def _outputs_of_python_kernel(machine: Machine, rows: Any, result: Floats) -> Floats:
+    """The model's own sum at once: nobody knows how a Python kernel rounds. Equal points share a kernel value."""
+    source = machine if machine.origin is None else machine.origin.machine
+    places = None if machine.origin is None else _places(source.points, machine.points)
+    points = source.points if places is None else machine.points
+    for block, part in blocks(machine, rows):
+        values = machine.kernel.matrix(part, points)
+        result[block] = sum_in_order(source, values if places is None else values[:, places])
+    return result
+
+
+def _places(points: Floats, among: Floats) -> list[int] | None:
+    """Where each of the points is among others, or None where one is not."""
+    position = {point.tobytes(): place for place, point in enumerate(among)}
+    places = [position.get(point.tobytes()) for point in points]
+    return [place for place in places if place is not None] if None not in places else None
+
+
+def sum_in_order(machine: Machine, values: Floats) -> Floats:
+    """The terms of kernel values (rows x points) added one after the other, and then the bias."""
+    sums = np.zeros((len(values), machine.n_outputs))
+    for column, weights in zip(np.ascontiguousarray(values.T), machine.weights, strict=True):
+        used = np.flatnonzero(weights)
+        sums[:, used] += np.multiply.outer(column, weights[used])
+    return sums + machine.bias
+
+
+def absolute_sums(machine: Machine, rows: Any) -> Floats:
+    """sum_i |beta_i| |K(x, s_i)| of every row and output: the scale that rounding errors are measured on."""
+    result = np.empty((rows.shape[0], machine.n_outputs))
+    for block, part in blocks(machine, rows):
+        result[block] = np.abs(machine.kernel.matrix(part, machine.points)) @ np.abs(machine.weights)
+    return result
+
+
+def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
+    """G of every row and output in float64, and a radius that reaches the real value."""
+    middle, radius = np.empty((2, len(rows) if isinstance(rows, list) else rows.shape[0], machine.n_outputs))
+    for block, part in blocks(machine, rows):
+        middle[block], radius[block] = partial_sum(machine, part, machine.n_points)
+    return middle, radius
+
+
+def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> Any:
+    """Whether intervals settle the answers of rows, clear of the border by the machine's margin."""
+    settled = [settled_mapped(machine, part, low[block], high[block]) for block, part in blocks(machine, rows)]
+    return np.concatenate([np.empty(0, dtype=bool), *settled])
+
+
+def settled_mapped(machine: Machine, part: Floats, low: Floats, high: Floats) -> Any:
+    """The same of mapped rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = margin(machine)(np.linalg.norm(part, axis=1))
+        return machine.rule.settled(low - margins, high + margins)
+
+
+def partial_sum(machine: Machine, part: Any, budget: int) -> tuple[Floats, Floats]:
+    """The bias and the first `budget` terms of mapped rows, and what rounding may have done to their sum."""
+    points, weights = machine.points[:budget], machine.weights[:budget]
+    values = machine.kernel.matrix(part, points)
+    sizes = np.abs(values) @ np.abs(weights) + np.abs(machine.bias)
+    errors = np.array([row_value_error(machine, row, points) for row in part])
+    rounding = (len(points) + 8) * UNIT * sizes + np.outer(errors, np.abs(weights).sum(axis=0))
+    return values @ weights + machine.bias, rounding
+
+
+def row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:
+    """A bound on the error of the kernel values of one mapped row, what rounding the map's result does included.
+
+    The values of a Python function are taken as it gives them.
+    """
+    if machine.kernel.is_python:
+        return 0.0
+    kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
+    mapped = 2 * UNIT * math.sqrt(kernel.gamma) * float(np.linalg.norm(row)) if isinstance(kernel, RBF) else 0.0
+    return kernel_value_error(machine.kernel, row[None], landmarks) + mapped

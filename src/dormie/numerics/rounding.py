@@ -1,0 +1,236 @@
+"""Bounds on the rounding of what is computed once, before any row comes: Gram matrices, sums over all points; and of
+what a model's own float64 sum may lose, for rows of any norm.
+
+The rounding of rows in the native tiles is bounded in the native core (rounding.hpp).
+"""
+
+from __future__ import annotations
+
+import math
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.machine import Affine, Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.margin import LOST_LENGTH, Margin
+from dormie.machine.rules import ClassRule
+
+UNIT: float = 2.0**-53
+_LEAST_NORMAL: float = 2.0**-1022
+_UP = 1.01  # what is left out below is of second order
+_STEEPEST = 0.858  # of exp(-z^2), just above sqrt(2 / e)
+_MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
+
+
+def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
+    """A bound on the error of any entry of `kernel.matrix(a, b)`, for every kernel but Python functions."""
+    d = int(a.shape[1])
+    if isinstance(kernel, RBF):
+        # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
+        return (0.37 * (d + 4) + 4) * UNIT
+    if isinstance(kernel, Normalized):
+        if isinstance(kernel.kernel, RBF):
+            return kernel_value_error(kernel.kernel, a, b) + 4 * UNIT
+        return math.inf if _scale_lost(kernel, a, b) else 2 * (inner_degree(kernel) + 2) * (d + 8) * UNIT
+    size = _largest_norm(a) * _largest_norm(b)
+    if isinstance(kernel, Linear):
+        return (d + 2) * UNIT * size
+    if isinstance(kernel, Polynomial):
+        base = kernel.gamma * size + abs(kernel.coef0)
+        with np.errstate(over="ignore"):
+            return float(2 * kernel.degree * (d + 4) * UNIT * np.power(base, kernel.degree)) + _LEAST_NORMAL
+    if isinstance(kernel, Sigmoid):  # tanh is nowhere steeper than 1
+        return ((d + 4) * (abs(kernel.gamma) * size + abs(kernel.coef0)) + 4) * UNIT
+    raise TypeError(f"no bound on the rounding of {kernel!r}")
+
+
+def in_range(squares: Floats) -> npt.NDArray[np.bool_]:
+    """Whether squared norms are so far from the ends of the range of doubles that what is made of them stays inside."""
+    return (squares > 1e-200) & (squares < 1e200)
+
+
+def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
+    """`factor @ factor.T - gram`, almost without rounding.
+
+    The factor is cut into slices of so few bits that the products of the leading slices, and their sums, are exact in
+    float64; what is left over is 2^-40 smaller, and so is its rounding.
+    """
+    k = factor.shape[1]
+    bits = (52 - math.ceil(math.log2(max(k, 2)))) // 2
+    top = 2.0 ** math.ceil(math.log2(max(float(np.abs(factor).max(initial=0.0)), 1e-300)))
+    first = np.round(factor / top * 2.0**bits) / 2.0**bits * top
+    second = np.round((factor - first) / top * 2.0 ** (2 * bits)) / 2.0 ** (2 * bits) * top
+    third = factor - first - second
+    cross = first @ second.T
+    rest = first @ third.T
+    small = second @ second.T + rest + rest.T + second @ third.T + third @ second.T
+    return np.asarray((first @ first.T - gram) + (cross + cross.T) + small)
+
+
+def _largest_norm(rows: Floats) -> float:
+    largest = float(np.abs(rows).max(initial=0.0))
+    unit = 2.0 ** math.frexp(largest)[1] if 0 < largest < 1e300 else 1.0  # so that squares stay in range
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->i", rows / unit, rows / unit)
+        return unit * float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-12) + LOST_LENGTH
+
+
+def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
+    """Whether some K(u, u) that a row is normalised by leaves the range of doubles."""
+    for rows in sets:
+        with np.errstate(over="ignore"):
+            own = kernel.kernel.diagonal(rows)
+        if (rows.any(axis=1) & ((own < 1e-280) | (own > 1e280))).any():
+            return True
+    return False
+
+
+def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
+    """A bound on the error of any kernel value of the native float64 tiles between rows of a and b (rounding.hpp)."""
+    if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
+        return kernel_value_error(kernel, a, b) + 100 * UNIT * inner_degree(kernel)
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    d = int(a.shape[1])
+    chain = 64 + d / 64 + 16
+    x, s = _largest_norm(a), _largest_norm(b)
+    if isinstance(inner, RBF):
+        exponent = chain * UNIT * inner.gamma * ((x + s) * (x + s)) + 16 * UNIT
+        return math.expm1(exponent) if exponent < 0.5 else 1.0  # no value is further off than 1
+    return kernel_value_error(inner, a, b) * max(1.0, chain / d)
+
+
+def inner_degree(kernel: Normalized) -> int:
+    """The degree of the kernel inside a normalised one; that of a linear one is 1."""
+    return kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
+
+
+def margin(machine: Machine) -> Margin:
+    """How far from the border an interval of this machine must lie for its answer to be the model's own.
+
+    Values have no border: for them it is only what rewriting may have moved them by.
+    """
+    if machine not in _MARGINS:  # every stage asks, and the norms of all points take their time
+        _MARGINS[machine] = _margin(machine)
+    return _MARGINS[machine]
+
+
+def _margin(machine: Machine) -> Margin:
+    if isinstance(machine.rule, ClassRule):
+        return source_reach(machine)
+    return Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
+
+
+def source_reach(machine: Machine) -> Margin:
+    """How far the model's own sum may lie from the real value of this machine, by the norms of its mapped rows."""
+    if machine.origin is None:
+        return source_rounding(machine)
+    source = machine.origin.machine
+    return machine.origin.deviation + in_terms_of(source_rounding(source), source.input_map, machine.input_map)
+
+
+def in_terms_of(margin: Margin, old: Affine | None, new: Affine | None) -> Margin:
+    """A margin by the norm of rows under one input map as one by their norm under another."""
+    if old is new or (old is None and new is None):
+        return margin
+    old_center, old_scale = (0.0, 1.0) if old is None else (old.center, old.scale)
+    new_center, new_scale = (0.0, 1.0) if new is None else (new.center, new.scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        stretch = np.abs(np.asarray(new_scale / old_scale)).max(initial=0.0)
+        shift = np.linalg.norm((new_center - old_center) / old_scale)
+    return margin.of_norms(_UP * float(stretch), _UP * float(shift))
+
+
+def source_rounding(machine: Machine) -> Margin:
+    """r(x): what the rounding of the machine's own float64 sum, term by term, comes to at most.
+
+    Any order of summation will do. With N terms, W = sum |beta|, points of norm at most s, rows of mapped norm t and
+    u = 2^-53, adding N products and the bias loses up to (N + 3) u W max |K|. Scaling the row moves it by up to
+    u (a t + b) (`_map_error`). A kernel value loses
+
+        rbf         0.37 (d + 5) u, as z exp(-z) <= 0.37, and no more than sqrt(2 gamma / e) times the moving of the row
+        linear      (d + 2) u s t, and s times the moving
+        polynomial  degree times the loss of its base, over the base, which is at most v = gamma s (t + b) + |r|
+        sigmoid     the loss of its argument, as tanh is nowhere steeper than 1
+        normalised  as a polynomial of unit vectors, each of which is off by (d + 6) u at most.
+    """
+    kernel, unit, d = machine.kernel, UNIT * _UP, machine.n_features
+    if isinstance(kernel, Normalized) and isinstance(kernel.kernel, RBF):
+        kernel = kernel.kernel
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, terms = np.abs(machine.weights).sum(axis=0), np.count_nonzero(machine.weights, axis=0)
+        s = _largest_norm(machine.points)
+        lost = total * d * (1e-300 + s * 1e-320) + terms * 1e-320  # below the normal range
+        sums = (terms + 4) * unit * total
+        lost += 2 * unit * np.abs(machine.bias)
+        moved, offset = _map_error(machine.input_map)
+        match kernel:
+            case RBF(gamma):
+                steep = _STEEPEST * math.sqrt(gamma) * unit
+                value = (0.37 * (d + 5) + 8) * unit + min(1.0, gamma * d * 1e-307) + steep * offset
+                return Margin(total * value + sums + lost, total * steep * moved)
+            case Linear():
+                return Margin(total * s * unit * offset + lost, (total * (d + moved + 2) * unit + sums) * s)
+            case Sigmoid(gamma, coef0):
+                steep = abs(gamma) * s * unit
+                constant = total * (steep * offset + (4 * abs(coef0) + 8) * unit) + sums + lost
+                return Margin(constant, total * steep * (d + moved + 5))
+            case Polynomial(gamma, coef0, degree):
+                relative = degree * (d + moved + 6) * unit
+                slope = total * relative + sums if relative < 0.001 else np.full_like(total, np.inf)
+                return Margin(lost, slope, gamma * s, gamma * s * offset + abs(coef0), degree)
+            case Normalized():
+                relative = inner_degree(kernel) * (2 * (d + moved) + 24) * unit if offset == 0 else math.inf
+                return Margin(total * relative + sums + lost, np.zeros_like(total))
+    raise TypeError(f"no bound on the rounding of {machine.kernel!r}")
+
+
+def of_terms(machine: Machine, shares: Floats) -> Margin:
+    """A bound on sum_i shares_i |K(x, s_i)|, shares points x outputs."""
+    total, kernel = shares.sum(axis=0), machine.kernel
+    if isinstance(kernel, Linear):
+        return Margin(np.zeros_like(total), total * _largest_norm(machine.points))
+    if isinstance(kernel, Polynomial):
+        gain = kernel.gamma * _largest_norm(machine.points)
+        return Margin(np.zeros_like(total), total, gain, abs(kernel.coef0), kernel.degree)
+    return Margin(total, np.zeros_like(total))  # no value exceeds 1
+
+
+def of_feature_space(kernel: Kernel, distances: Floats) -> Margin:
+    """A bound on |<w, phi(x)>| of a linear or polynomial kernel, normalised or not, by the norm of each output's w."""
+    if isinstance(kernel, Normalized):
+        return Margin(distances, np.zeros_like(distances))
+    if isinstance(kernel, Polynomial):
+        gain, start = math.sqrt(kernel.gamma), math.sqrt(abs(kernel.coef0))
+        return Margin(np.zeros_like(distances), distances, gain, start, kernel.degree)
+    return Margin(np.zeros_like(distances), distances)
+
+
+def _map_error(input_map: Affine | None) -> tuple[float, float]:
+    """How far scaling in float64 moves a row of mapped norm t: by (a t + b) u at most; a and b.
+
+    A step rounds to u times its result, which the later ones bring to u |x' - h|, x' the mapped row and h what they
+    make of 0. Sparse rows are multiplied by the rounded inverse in place of dividing: one rounding more. Where the map
+    is known by its steps, its center and scale are rounded as well, by no more than twice that once more.
+    """
+    if input_map is None:
+        return 0.0, 0.0
+    if not input_map.steps:
+        return 3.0, 0.0
+    image, images = np.zeros_like(input_map.center), [np.zeros_like(input_map.center)]
+    factor, underflow = np.ones_like(image), np.zeros_like(image)
+    for name, values in reversed(input_map.steps):
+        underflow += np.abs(factor) * (2.0**-1074 / UNIT)
+        match name:
+            case "subtract":
+                image = image - factor * values
+            case "add":
+                image = image + factor * values
+            case "divide":
+                factor = factor / values
+            case "multiply":
+                factor = factor * values
+        images.append(image)
+    count = len(input_map.steps)
+    return 6.0 * (count + 1), 6.0 * float(np.linalg.norm(np.sum(np.abs(images), axis=0) + underflow))

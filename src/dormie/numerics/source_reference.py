@@ -1,0 +1,85 @@
+"""The obvious NumPy version of a model's own sum, operation by operation: the twin of native/source_sum.cpp."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
+from dormie.numerics.reference import outputs, sum_in_order
+from dormie.numerics.rounding import inner_degree
+
+
+def source_outputs(machine: Machine, rows: Any) -> Floats:
+    """The machine's own sum, operation by operation: see `dormie.numerics.source_sum`."""
+    if machine.kernel.is_python:
+        return outputs(machine, rows)
+    sparse = hasattr(rows, "toarray")
+    x = np.array(rows.toarray() if sparse else rows, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for name, values in () if machine.input_map is None else machine.input_map.all_steps:
+            x = _map_step(name, values, x, sparse)
+        values = np.array([_source_values(machine, row) for row in x]).reshape(len(x), machine.n_points)
+        return sum_in_order(machine, values)
+
+
+def _map_step(name: str, values: Floats, x: Floats, sparse: bool) -> Floats:
+    match name:
+        case "subtract":
+            return x - values
+        case "add":
+            return x + values
+        case "multiply":
+            return x * values
+    return np.where(x == 0, x, x * (1 / values)) if sparse else x / values  # of sparse rows zeros are not stored
+
+
+def _source_values(machine: Machine, x: Floats) -> list[float]:
+    """Kernel values of a mapped row with every point, one at a time."""
+    kernel, points, constants = machine.kernel, machine.points, np.zeros(machine.n_points)
+    if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
+        (x, own), *units = [_unit_vector(kernel.kernel, vector) for vector in (x, *points)]
+        points, constants = [unit for unit, _ in units], np.array([constant for _, constant in units]) * own
+        return [_power(_dot(machine, x, s) + c, inner_degree(kernel)) for s, c in zip(points, constants, strict=True)]
+    kernel = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    match kernel:
+        case RBF(gamma):
+            return [math.exp(-gamma * _dot(machine, x - s, x - s)) for s in points]
+        case Polynomial(gamma, coef0, degree):
+            return [_power(gamma * _dot(machine, x, s) + coef0, degree) for s in points]
+        case Sigmoid(gamma, coef0):
+            return [math.tanh(gamma * _dot(machine, x, s) + coef0) for s in points]
+    return [_dot(machine, x, s) for s in points]
+
+
+def _dot(machine: Machine, a: Floats, b: Floats) -> float:
+    """By BLAS, or one product after the other."""
+    if machine.blas_products:
+        from scipy.linalg.blas import ddot  # here: it takes long to import
+
+        return float(ddot(a, b))
+    return float(np.add.accumulate(a * b)[-1] + 0.0)
+
+
+def _power(base: float, degree: int) -> float:
+    result = 1.0
+    while degree > 0:
+        result, base, degree = result * base if degree % 2 else result, base * base, degree // 2
+    return result
+
+
+def _unit_vector(kernel: Linear | Polynomial, x: Floats) -> tuple[Floats, float]:
+    """(sqrt(gamma) x, sqrt(coef0)) as a unit vector: x's part, and the other's; powers of two keep squares in range."""
+    gamma, coef0 = (kernel.gamma, kernel.coef0) if isinstance(kernel, Polynomial) else (1.0, 0.0)
+    largest = float(np.abs(x).max())
+    (_, own), (root, own_root) = math.frexp(largest), math.frexp(math.sqrt(gamma))
+    part, of_part = math.frexp(math.sqrt(coef0))
+    exponents = [e for e, used in ((own + own_root, largest > 0), (of_part, part > 0)) if used]
+    common = max(exponents, default=0)
+    scaled = np.ldexp(np.ldexp(x, -own) * root, own + own_root - common)
+    constant = math.ldexp(part, of_part - common)
+    length = math.sqrt(float(np.add.accumulate(np.append(scaled, constant) ** 2)[-1]))
+    return (np.zeros_like(x), 0.0) if length == 0 else (scaled / length, constant / length)  # NaN stays NaN

@@ -1,0 +1,6 @@
+"""The compiled thing as data: the plan, its guarantee, its words (`explain`), and its file (`file/`)."""
+
+from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk, Tolerance
+from dormie.plan.plan import Plan, Source, Trial
+
+__all__ = ["Evidence", "Exact", "Guarantee", "Plan", "Risk", "Source", "Tolerance", "Trial"]

@@ -1,0 +1,130 @@
+"""The outer layer: a zip archive with one valid encoding for any list of members.
+
+Members are stored as they are, with fixed times and permissions, no comments and no extra fields. That makes
+saving deterministic, and reading strict: whatever differs by a bit from what `encode` makes of the members found
+is refused, be it damage, compression, links, gaps, or anything in front or behind. Any zip program opens the files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dormie.errors import PlanFileError
+from dormie.plan.file.document import Raw
+
+Members = dict[str, Raw]
+
+MOST_BYTES = 2**31 - 1  # so that sizes and offsets fit the plain zip format
+MOST_MEMBERS = 1000
+
+_NAME = re.compile(rb"[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.(json|npy)")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_END = struct.Struct("<4s4H2LH")
+_LOCAL_SIGNATURE, _CENTRAL_SIGNATURE, _END_SIGNATURE = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+_VERSION_NEEDED = 20  # zip 2.0
+_MADE_BY = 3 << 8 | _VERSION_NEEDED  # Unix, so that the permissions below count
+_FIRST_OF_JANUARY_1980 = 1 << 5 | 1  # the zero of zip dates
+_PLAIN_FILE = (stat.S_IFREG | 0o644) << 16
+
+
+def encode(members: Members) -> Iterator[Raw]:
+    """The archive, piece by piece: members, directory, end record."""
+    directory, offset = b"", 0
+    for name, payload in members.items():
+        size, label = len(payload), name.encode("ascii")
+        entry = (_VERSION_NEEDED, 0, 0, 0, _FIRST_OF_JANUARY_1980, zlib.crc32(payload), size, size, len(label))
+        yield _LOCAL.pack(_LOCAL_SIGNATURE, *entry, 0) + label
+        yield payload
+        directory += _CENTRAL.pack(_CENTRAL_SIGNATURE, _MADE_BY, *entry, 0, 0, 0, 0, _PLAIN_FILE, offset) + label
+        offset += _LOCAL.size + len(label) + size
+    yield directory
+    yield _END.pack(_END_SIGNATURE, 0, 0, len(members), len(members), len(directory), offset, 0)
+
+
+def decode(data: bytes) -> Members:
+    """The members of an archive, as views of its bytes."""
+    if not data.startswith(_LOCAL_SIGNATURE):
+        raise PlanFileError(
+            "not a plan file: it is not a zip archive. Predictor.save writes plan files, dormie.compile reads models"
+        )
+    view, members, position = memoryview(data), Members(), 0
+    while view[position : position + 4] == _LOCAL_SIGNATURE:
+        name, payload, position = _member(view, position)
+        if name in members or len(members) == MOST_MEMBERS:
+            raise PlanFileError(f"member {name!r} comes twice, or there are more than {MOST_MEMBERS} members")
+        members[name] = payload
+    _require_same_bytes(view, encode(members))
+    return members
+
+
+def _member(view: memoryview, start: int) -> tuple[str, memoryview, int]:
+    """Name and contents of the member that starts here, and where the next one does."""
+    if start + _LOCAL.size > len(view):
+        raise _truncated(view)
+    _, _, flags, method, _, _, _, _, size, name_length, extra = _LOCAL.unpack_from(view, start)
+    first = start + _LOCAL.size + name_length
+    name = bytes(view[start + _LOCAL.size : first])
+    if first + size > len(view):
+        raise _truncated(view)
+    if not _NAME.fullmatch(name):
+        raise PlanFileError(f"a member is called {name[:100]!r}, which no member of a plan file is")
+    if flags or method or extra:
+        raise PlanFileError(f"member {name.decode()} is compressed, encrypted or has extra fields. {_ADVICE}")
+    return name.decode(), view[first : first + size], first + size
+
+
+_ADVICE = "Plan files cannot be packed again by other programs: use the file as dormie saved it"
+
+
+def _truncated(view: memoryview) -> PlanFileError:
+    return PlanFileError(f"the file ends early, after {len(view):,} bytes, or is damaged: copy it again")
+
+
+def _require_same_bytes(view: memoryview, pieces: Iterable[Raw]) -> None:
+    position = 0
+    for piece in pieces:
+        if view[position : position + len(piece)] != piece:
+            raise PlanFileError(
+                f"the archive is damaged near byte {position:,}, or not as dormie lays it out. {_ADVICE}"
+            )
+        position += len(piece)
+    if position != len(view):
+        raise PlanFileError(f"{len(view) - position:,} bytes too many after the end of the archive. {_ADVICE}")
+
+
+def read(path: str | os.PathLike[str]) -> Members:
+    """The members of a file that is no larger than a plan file may be."""
+    status = os.stat(path)  # before opening, which would wait on a pipe
+    if not stat.S_ISREG(status.st_mode):
+        raise PlanFileError("not a plan file: not a regular file")
+    if status.st_size > MOST_BYTES:
+        raise PlanFileError(f"{status.st_size:,} bytes are more than a plan file has; at most {MOST_BYTES:,}")
+    with open(path, "rb") as file:
+        data = file.read(status.st_size + 1)
+    return decode(data)
+
+
+def write(path: str | os.PathLike[str], members: Members) -> None:
+    """Write all of it beside the target, then put it in place in one step."""
+    size = sum(len(payload) for payload in members.values())
+    if size > MOST_BYTES - (1 << 20):  # room for the directory
+        raise PlanFileError(f"the plan takes {size:,} bytes; a plan file has at most {MOST_BYTES:,}")
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in")
+    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.writelines(encode(members))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,229 @@
+"""Checks a `Document` against the protocol, down to the last byte, before anything is built from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dormie.errors import PlanFileError
+from dormie.methods import METHODS
+from dormie.plan.file.audit_arrays import audit_arrays
+from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
+from dormie.plan.file.document import PROTOCOL, Document
+from dormie.plan.file.require import Kinds, require_fields, require_kind, shown
+from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
+
+_SCHEMA: dict[str, Kinds] = {
+    "protocol": int,
+    "dormie": str,
+    "machine": dict,
+    "origin": (dict, type(None)),
+    "stages": list,
+    "guarantee": dict,
+    "source": dict,
+    "rewrites": list,
+    "trials": list,
+    "arrays": dict,
+}
+_NOTE: dict[str, Kinds] = {"note": str}
+_MACHINE: dict[str, Kinds] = {
+    "kernel": dict,
+    "rule": dict,
+    "points": str,
+    "weights": str,
+    "bias": str,
+    "input_map": (dict, type(None)),
+    "feature_names": (list, type(None)),
+    "blas_products": bool,
+}
+_Shapes = list[tuple[str, tuple[int, ...]]]  # arrays referred to, and the shapes they must have
+_ORIGIN: dict[str, Kinds] = {
+    "points": str,
+    "weights": str,
+    "bias": str,
+    "input_map": (dict, type(None)),
+    "constant": str,
+    "slope": str,
+    "gain": float,
+    "start": float,
+    "degree": int,
+}
+
+
+def audit(document: Document) -> None:
+    """PlanFileError unless the document keeps to the protocol in every particular."""
+    schema = document.schema
+    _audit_protocol(schema)
+    require_fields(schema, "schema.json", _SCHEMA, optional=_NOTE)
+    audit_arrays(schema["arrays"], document.arrays)
+    used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema)
+    if sorted(used) != sorted(schema["arrays"]):
+        raise PlanFileError("the schema must refer to each of its arrays just once")
+    _audit_guarantee(schema["guarantee"], schema)
+    _audit_source(schema["source"])
+    _require_names(schema["rewrites"], "rewrites")
+    for number, trial in enumerate(schema["trials"]):
+        require_fields(trial, f"trials[{number}]", dict(TRIAL))
+    audit_memory(document)
+
+
+def _audit_protocol(schema: dict[str, Any]) -> None:
+    """First of all: other protocols may have other fields, but these two are theirs as well."""
+    protocol, version = schema.get("protocol"), schema.get("dormie")
+    if type(protocol) is not int or type(version) is not str:
+        raise PlanFileError("not a plan file: schema.json does not say which protocol it keeps to")
+    if protocol == PROTOCOL:
+        return
+    later = f"upgrade to dormie {shown(version)} or later" if protocol > PROTOCOL else f"use dormie {shown(version)}"
+    raise PlanFileError(
+        f"written in protocol {protocol} by dormie {shown(version)}, and this dormie reads protocol {PROTOCOL}: "
+        f"{later}, or compile the model again"
+    )
+
+
+def _audit_machine(schema: dict[str, Any]) -> list[str]:
+    """The arrays it refers to, whose shapes fit each other."""
+    machine = schema["machine"]
+    require_fields(machine, "machine", _MACHINE)
+    _audit_kernel(machine["kernel"], schema)
+    count, d = _shape(machine["points"], "machine.points", schema, 2)
+    _, c = _shape(machine["weights"], "machine.weights", schema, 2)
+    used: _Shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
+    used += _audit_input_map(machine["input_map"], "machine.input_map", d)
+    _require_shapes(used, schema)
+    if machine["feature_names"] is not None:
+        _require_names(machine["feature_names"], "machine.feature_names")
+    return [reference for reference, _ in used] + _audit_rule(machine["rule"], schema)
+
+
+def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
+    """The arrays it refers to, with the shapes they must have."""
+    if input_map is None:
+        return []
+    require_fields(input_map, where, {"center": str, "scale": str, "steps": list})
+    for number, step in enumerate(input_map["steps"]):
+        require_fields(step, f"{where}.steps[{number}]", {"name": str, "values": str})
+    references = [input_map["center"], input_map["scale"], *(step["values"] for step in input_map["steps"])]
+    return [(reference, (d,)) for reference in references]
+
+
+def _audit_origin(schema: dict[str, Any]) -> list[str]:
+    """The arrays it refers to, whose shapes fit the machine."""
+    if (origin := schema["origin"]) is None:
+        return []
+    require_fields(origin, "origin", _ORIGIN)
+    _, d = _shape(schema["machine"]["points"], "machine.points", schema, 2)
+    _, c = _shape(schema["machine"]["weights"], "machine.weights", schema, 2)
+    count, _ = _shape(origin["points"], "origin.points", schema, 2)
+    used: _Shapes = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
+    used += [(origin[name], (c,)) for name in ("bias", "constant", "slope")]
+    used += _audit_input_map(origin["input_map"], "origin.input_map", d)
+    _require_shapes(used, schema)
+    return [reference for reference, _ in used]
+
+
+def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
+    for reference, shape in used:
+        _require_floats(reference, shape, schema)
+
+
+def _entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """What the schema lists of an array referred to."""
+    require_kind(reference, where, str)
+    if reference not in schema["arrays"]:
+        raise PlanFileError(f"{where} refers to an array {shown(reference)}, which is not there")
+    entry: dict[str, Any] = schema["arrays"][reference]
+    return entry
+
+
+def _shape(reference: str, where: str, schema: dict[str, Any], dimensions: int) -> list[int]:
+    shape: list[int] = _entry(reference, where, schema)["shape"]
+    if len(shape) != dimensions:
+        raise PlanFileError(f"{where} must have {dimensions} dimensions, {reference} has shape {shape}")
+    return shape
+
+
+def _require_floats(reference: str, shape: tuple[int, ...], schema: dict[str, Any]) -> None:
+    entry = _entry(reference, "machine", schema)
+    if entry["dtype"] != "<f8" or tuple(entry["shape"]) != shape:
+        raise PlanFileError(f"{reference} must be <f8 of shape {shape} to fit the machine")
+
+
+def _require_names(names: list[Any], where: str) -> None:
+    for number, name in enumerate(names):
+        require_kind(name, f"{where}[{number}]", str)
+
+
+def _audit_form(value: Any, where: str, forms: dict[str, Form], schema: dict[str, Any]) -> None:
+    """A name that is known, with just the parameters it takes."""
+    name = value.get("name")
+    if type(name) is not str or name not in forms:
+        raise _unknown(where, name, list(forms), schema)
+    require_fields(value, where, {"name": str, **forms[name].parameters})
+
+
+def _unknown(where: str, name: Any, known: list[str], schema: dict[str, Any]) -> PlanFileError:
+    return PlanFileError(
+        f"{where} is {shown(name)}, which this dormie does not know (it knows {', '.join(known)}). The file was "
+        f"written by dormie {shown(schema['dormie'])}: upgrade if that is a later one"
+    )
+
+
+def _audit_kernel(kernel: dict[str, Any], schema: dict[str, Any]) -> None:
+    _audit_form(kernel, "machine.kernel", KERNELS, schema)
+    if kernel["name"] == "normalized":
+        _audit_form(kernel["kernel"], "machine.kernel.kernel", PLAIN_KERNELS, schema)
+
+
+def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """The arrays it refers to."""
+    _audit_form(rule, "machine.rule", RULES, schema)
+    if "classes" not in rule:
+        return []
+    where, classes = "machine.rule.classes", rule["classes"]
+    require_fields(classes, where, {"array": str, "objects": bool})
+    _shape(classes["array"], where, schema, 1)
+    if classes["objects"] and "U" not in schema["arrays"][classes["array"]]["dtype"]:
+        raise PlanFileError(f"{where}: only text is held as objects")
+    return [classes["array"]]
+
+
+def _audit_stages(schema: dict[str, Any]) -> list[str]:
+    """The arrays they refer to."""
+    if not schema["stages"]:
+        raise PlanFileError("stages is empty, and a plan has at least one")
+    if len(schema["stages"]) > MOST_STAGES:
+        raise PlanFileError(f"there are {len(schema['stages']):,} stages, and a plan has at most {MOST_STAGES}")
+    return [name for number, stage in enumerate(schema["stages"]) for name in _audit_stage(stage, number, schema)]
+
+
+def _audit_stage(stage: Any, number: int, schema: dict[str, Any]) -> list[str]:
+    where = f"stages[{number}]"
+    require_fields(stage, where, {"name": str, "numbers": dict, "arrays": dict})
+    if stage["name"] not in METHODS:
+        raise _unknown(where, stage["name"], list(METHODS), schema)
+    for name, value in stage["numbers"].items():
+        require_kind(value, f"{where}.numbers[{shown(name)}]", (bool, int, float, str))
+    for name, reference in stage["arrays"].items():
+        _entry(reference, f"{where}.arrays[{shown(name)}]", schema)
+    return list(stage["arrays"].values())
+
+
+def _audit_guarantee(guarantee: dict[str, Any], schema: dict[str, Any]) -> None:
+    _audit_form(guarantee, "guarantee", GUARANTEES, schema)
+    if "evidence" not in guarantee:
+        return
+    where, evidence = "guarantee.evidence", guarantee["evidence"]
+    require_fields(evidence, where, dict(EVIDENCE))
+    _require_versions(evidence["versions"], f"{where}.versions")
+    for number, count in enumerate(evidence["classes"]):
+        require_fields(count, f"{where}.classes[{number}]", dict(COUNT))
+
+
+def _audit_source(source: dict[str, Any]) -> None:
+    require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional={"seconds": float})
+    _require_versions(source["versions"], "source.versions")
+
+
+def _require_versions(versions: dict[str, Any], where: str) -> None:
+    for name, version in versions.items():
+        require_kind(version, f"{where}[{shown(name)}]", str)

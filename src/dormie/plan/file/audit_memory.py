@@ -1,0 +1,49 @@
+"""The audit's last part: a plan must not unfold into far more memory than its file is large.
+
+Machine and stages are laid out when a plan is loaded: points again for each stage that goes through them, in an order
+or in cells of their own, padded to whole tiles. Told from shapes (`dormie.methods.memory`), before anything is built.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dormie.errors import PlanFileError
+from dormie.methods import METHODS
+from dormie.methods.memory import Size
+from dormie.plan.file.document import Document
+
+MOST_STAGES = 16
+_TIMES, _SPARE = 14, 32 << 20  # with what reading takes, loading stays below 20 times the file's size and 50 MB
+_TILES = 384  # bytes a feature: a tile of points in float32, in float64 and for differences, which full sums take
+_LABEL = 100  # bytes of a label held as a Python string
+
+
+def audit_memory(document: Document) -> None:
+    """PlanFileError where the plan would take far more memory than its arrays do in the file."""
+    schema = document.schema
+    size = _size(schema)
+    room = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in schema["stages"])
+    stored = sum(len(raw) for raw in document.arrays.values())
+    most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points else 0)
+    if room > most:
+        raise PlanFileError(
+            f"the plan would take {room:,} bytes of memory, and of a file with {stored:,} bytes of arrays it may take "
+            f"{most:,}: it has stages or arrays that no plan needs"
+        )
+
+
+def _size(schema: dict[str, Any]) -> Size:
+    machine, arrays = schema["machine"], schema["arrays"]
+    points, features = arrays[machine["points"]]["shape"]
+    return Size(points, features, arrays[machine["weights"]]["shape"][1])
+
+
+def _stage_memory(stage: dict[str, Any], size: Size, schema: dict[str, Any]) -> int:
+    shapes = {name: schema["arrays"][reference]["shape"] for name, reference in stage["arrays"].items()}
+    return METHODS[stage["name"]].stage.memory(size, shapes)
+
+
+def _labels(schema: dict[str, Any]) -> int:
+    classes = schema["machine"]["rule"].get("classes", {"objects": False})
+    return _LABEL * int(schema["arrays"][classes["array"]]["shape"][0]) if classes["objects"] else 0

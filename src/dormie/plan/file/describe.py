@@ -1,0 +1,180 @@
+"""A plan as a `Document`: every part by name, numbers as JSON, arrays as members."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie._version import __version__
+from dormie.machine import Affine, Machine
+from dormie.machine.kernels import Kernel, Normalized
+from dormie.machine.rules import ClassRule, Rule
+from dormie.methods.base import Stage
+from dormie.plan.file import npy
+from dormie.plan.file.document import PROTOCOL, Document, Raw
+from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
+from dormie.plan.guarantee import Evidence, Guarantee, Risk
+from dormie.plan.plan import Plan, Source
+
+
+def describe(plan: Plan) -> Document:
+    """The plan in the terms of the protocol; ValueError where the protocol has no words for it."""
+    members = _Arrays()
+    schema = {
+        "protocol": PROTOCOL,
+        "dormie": __version__,
+        "machine": _machine(plan.machine, members),
+        "origin": _origin(plan.machine, members),
+        "stages": [_stage(stage, number, members) for number, stage in enumerate(plan.stages)],
+        "guarantee": _guarantee(plan.guarantee),
+        "source": _source(plan.source),
+        "rewrites": [str(name) for name in plan.rewrites],
+        "trials": [_fields(trial, TRIAL) for trial in plan.trials],
+        "arrays": members.entries,
+        **({"note": str(plan.note)} if plan.note else {}),
+    }
+    return Document(schema, dict(sorted(members.raw.items())))
+
+
+class _Arrays:
+    """Collects arrays as members, and what the schema says of each."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, Any]] = {}
+        self.raw: dict[str, Raw] = {}
+
+    def add(self, name: str, array: npt.NDArray[Any]) -> str:
+        """The name of the new member, by which the schema refers to it."""
+        member = f"{name}.npy"
+        dtype, raw = npy.pack(array)
+        checksum = hashlib.sha256(raw).hexdigest()
+        self.entries[member] = {"dtype": dtype, "shape": list(array.shape), "bytes": len(raw), "sha256": checksum}
+        self.raw[member] = raw
+        return member
+
+
+def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "kernel": _kernel(machine.kernel),
+        "rule": _rule(machine.rule, members),
+        "input_map": None,
+        "feature_names": None,
+        "blas_products": bool(machine.blas_products),
+    }
+    for name in ("points", "weights", "bias"):
+        described[name] = members.add(f"machine/{name}", getattr(machine, name))
+    if machine.input_map is not None:
+        described["input_map"] = _input_map(machine.input_map, members, "machine")
+    if machine.feature_names is not None:
+        described["feature_names"] = [str(name) for name in machine.feature_names]
+    return described
+
+
+def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
+    steps = [
+        {"name": name, "values": members.add(f"{folder}/steps/{number}", values)}
+        for number, (name, values) in enumerate(affine.steps)
+    ]
+    return {
+        "center": members.add(f"{folder}/center", affine.center),
+        "scale": members.add(f"{folder}/scale", affine.scale),
+        "steps": steps,
+    }
+
+
+def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
+    """Without the parts that are the machine's own: its kernel, its rule and its feature names."""
+    if (origin := machine.origin) is None:
+        return None
+    source, deviation = origin.machine, origin.deviation.without_infinity()
+    described = {name: members.add(f"origin/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
+    return {
+        **described,
+        "input_map": None if source.input_map is None else _input_map(source.input_map, members, "origin"),
+        "constant": members.add("origin/constant", deviation.constant),
+        "slope": members.add("origin/slope", deviation.slope),
+        "gain": float(deviation.gain),
+        "start": float(deviation.start),
+        "degree": int(deviation.degree),
+    }
+
+
+def _form(value: object, forms: dict[str, Form], **described: Any) -> dict[str, Any]:
+    """Name and parameters; those that are not plain numbers come described."""
+    name = name_of(value, forms)
+    if name is None:
+        raise ValueError(f"plan files have no word for {type(value).__name__}; they know {', '.join(forms)}")
+    kinds = forms[name].parameters
+    return {"name": name} | {p: described.get(p) or kind(getattr(value, p)) for p, kind in kinds.items()}
+
+
+def _fields(value: object, kinds: dict[str, type]) -> dict[str, Any]:
+    return {name: kind(getattr(value, name)) for name, kind in kinds.items()}
+
+
+def _versions(versions: dict[str, str]) -> dict[str, str]:
+    return {str(name): str(version) for name, version in versions.items()}
+
+
+def _source(source: Source) -> dict[str, Any]:
+    described = {
+        "description": str(source.description),
+        "points": int(source.points),
+        "versions": _versions(source.versions),
+    }
+    return described if source.seconds is None else described | {"seconds": float(source.seconds)}
+
+
+def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    if not isinstance(guarantee, Risk):
+        return _form(guarantee, GUARANTEES)
+    return _form(guarantee, GUARANTEES, evidence=_evidence(guarantee.evidence))
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    classes = [_fields(count, COUNT) for count in evidence.classes]
+    return _fields(evidence, EVIDENCE) | {"versions": _versions(evidence.versions), "classes": classes}
+
+
+def _kernel(kernel: Kernel) -> dict[str, Any]:
+    if kernel.is_python:
+        raise ValueError(
+            "a machine with a Custom kernel cannot be saved: its kernel is a Python function, and plan files hold "
+            "nothing that runs. Save the model itself, and compile it again where it is needed"
+        )
+    if isinstance(kernel, Normalized):
+        return _form(kernel, KERNELS, kernel=_kernel(kernel.kernel))
+    return _form(kernel, KERNELS)
+
+
+def _rule(rule: Rule, members: _Arrays) -> dict[str, Any]:
+    if not isinstance(rule, ClassRule):
+        return _form(rule, RULES)
+    labels = _plain_labels(rule.classes)
+    classes = {"array": members.add("machine/classes", labels), "objects": rule.classes.dtype == object}
+    return _form(rule, RULES, classes=classes)
+
+
+def _plain_labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Class labels as text or numbers; text in an object array becomes plain text, unless that would change it."""
+    labels = classes
+    if classes.dtype == object and all(isinstance(label, str) for label in classes):
+        labels = classes.astype(np.str_)
+    if not npy.is_plain(labels.dtype.newbyteorder("<").str) or labels.tolist() != classes.tolist():
+        raise ValueError(
+            f"class labels {classes.tolist()[:5]} of type {classes.dtype} cannot be saved: train the model with "
+            "str or int labels"
+        )
+    return labels
+
+
+def _stage(stage: Stage, number: int, members: _Arrays) -> dict[str, Any]:
+    numbers, arrays = stage.state()
+    return {
+        "name": stage.name,
+        "numbers": {name: value.item() if isinstance(value, np.generic) else value for name, value in numbers.items()},
+        "arrays": {name: members.add(f"stages/{number}/{name}", array) for name, array in arrays.items()},
+    }

@@ -1,0 +1,58 @@
+"""The names of protocol 1: what each stands for, and the type that each of its parameters has in JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.plan.guarantee import Exact, Risk, Tolerance
+
+
+@dataclass(frozen=True)
+class Form:
+    build: Any
+    parameters: dict[str, type]
+
+
+PLAIN_KERNELS = {
+    "linear": Form(Linear, {}),
+    "polynomial": Form(Polynomial, {"gamma": float, "coef0": float, "degree": int}),
+    "rbf": Form(RBF, {"gamma": float}),
+    "sigmoid": Form(Sigmoid, {"gamma": float, "coef0": float}),
+}
+KERNELS = {**PLAIN_KERNELS, "normalized": Form(Normalized, {"kernel": dict})}
+
+RULES = {
+    "sign": Form(Sign, {"classes": dict, "zero": int}),
+    "one_vs_one_vote": Form(OneVsOneVote, {"classes": dict, "break_ties": bool, "shape": str}),
+    "argmax": Form(Argmax, {"classes": dict, "last_of_equal": bool}),
+    "value": Form(Value, {"tolerance": float, "flat": bool}),
+}
+
+GUARANTEES = {
+    "exact": Form(Exact, {}),
+    "tolerance": Form(Tolerance, {"epsilon": float}),
+    "risk": Form(Risk, {"alpha": float, "confidence": float, "evidence": dict}),
+}
+
+EVIDENCE: dict[str, type] = {
+    "rows": int,
+    "disagreements": int,
+    "p_value": float,
+    "caution": float,
+    "tested": int,
+    "date": str,
+    "seed": int,
+    "versions": dict,
+    "classes": list,
+}
+COUNT: dict[str, type] = {"label": str, "rows": int, "disagreements": int}
+
+TRIAL: dict[str, type] = {"stages": str, "settled": float, "microseconds": float}
+
+
+def name_of(value: object, forms: dict[str, Form]) -> str | None:
+    """The name of exactly this type; a subclass may mean something else."""
+    return next((name for name, form in forms.items() if type(value) is form.build), None)

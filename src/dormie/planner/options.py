@@ -1,0 +1,154 @@
+"""What a caller of `dormie.compile` asks for, checked before any work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Real
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Machine
+from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
+from dormie.machine.rules import Value
+from dormie.methods import METHODS
+from dormie.methods.base import require
+from dormie.methods.dense import Dense
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.guarantee import Exact, Guarantee, Tolerance, require_share
+from dormie.planner.risk.calibration import rows_needed
+from dormie.planner.risk.planning import Request
+from dormie.planner.risk.training_rows import warn_of_training_rows
+from dormie.predictor import anytime
+
+CONFIDENCE = 0.95
+
+_ROWS_OF_REACH = 256  # that show how close float64 comes
+_LEAST_RISK, _LEAST_DOUBT = 1e-12, 1e-9  # closer to 0 or 1 the rows needed cannot be told, or had
+
+
+def whole_seed(seed: Any) -> int:
+    """A seed that numpy takes, and a plan file."""
+    try:
+        whole = index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be a whole number, such as 0, got {seed!r}") from None
+    if not 0 <= whole < 2**63:
+        raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {whole}")
+    return whole
+
+
+def method_names(methods: Sequence[str] | None) -> list[str] | None:
+    """The stages to choose from, besides the dense one; None for all."""
+    if methods is None:
+        return None
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        example = methods if isinstance(methods, str) else "geometry"
+        raise TypeError(f"methods must be a list of names, such as [{example!r}]")
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown:
+        raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(METHODS)}")
+    return [name for name in methods if name != Dense.name]
+
+
+def require_usable(names: list[str] | None, machine: Machine) -> None:
+    """Raise for a named method that cannot serve the machine, and say why."""
+    for name in names or []:
+        require(METHODS[name].is_usable_for(machine))
+
+
+def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
+    """Rows ready for the stages, every value finite, or None; what is wrong with them is said of the parameter."""
+    if given is None:
+        return given
+    try:
+        rows = check_rows(given, machine)
+        require_finite_vectors(rows, machine)
+    except (TypeError, ValueError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
+    if not rows.shape[0]:
+        raise ValueError(f"there are no rows in {name}: pass some, or leave {name} out")
+    return rows
+
+
+def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
+    """The machine with its tolerance, and what is promised of its answers without a risk.
+
+    A tolerance that the rule came with holds unless another one is asked for: whoever made the rule asked for it.
+    """
+    if tolerance is None:
+        own = machine.rule.tolerance if isinstance(machine.rule, Value) else 0.0
+        return machine, Tolerance(float(own)) if own else Exact()
+    if not isinstance(machine.rule, Value):
+        raise ValueError("tolerance is for regressors; a classifier's answers are exact without it")
+    if not isinstance(tolerance, Real):
+        raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
+    if not 0 < tolerance < np.inf:
+        raise ValueError(
+            f"tolerance must be positive and finite, got {tolerance}; for exact values leave it out, here and in the "
+            "rule of a Machine"
+        )
+    return machine.changed(rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
+
+
+def require_within_reach(machine: Machine, tolerance: float, rows: Any | None) -> None:
+    """Raise for a tolerance that float64 cannot keep on rows like the support vectors, or the rows given."""
+    if not machine.of_vectors or not machine.n_points or machine.kernel.is_python:
+        return
+    some = unmapped(machine, machine.points[:: max(1, machine.n_points // _ROWS_OF_REACH)])
+    least = max(_reach(machine, some), 0.0 if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
+    if tolerance < least:
+        raise ValueError(
+            f"tolerance={tolerance:g} is closer than float64 arithmetic can certify for this model: {least:.2g} is "
+            "within reach. Pass that or more, or leave tolerance out for plain float64 values"
+        )
+
+
+def _reach(machine: Machine, rows: Any) -> float:
+    """The largest radius of the full sum's intervals, rewriting included."""
+    low, high = anytime.interval(None, FullSum(machine), rows, None)
+    return float((high - low).max(initial=0.0)) / 2
+
+
+def risk_request(
+    machine: Machine,
+    rows: Any | None,
+    risk: Any,
+    confidence: Any,
+    per_class: Any,
+    seed: int,
+) -> Request:
+    """What is asked for with a risk; warns of rows that cannot certify it."""
+    if isinstance(machine.rule, Value):
+        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
+    if isinstance(risk, Real) and risk == 0:
+        raise ValueError("risk must lie between 0 and 1, got 0; leave it out for an exact plan")
+    _require_between(risk, "risk", _LEAST_RISK)
+    _require_between(confidence, "confidence", _LEAST_DOUBT)
+    if not isinstance(per_class, bool | np.bool_):
+        raise TypeError(f"per_class must be True or False, got {per_class!r}")
+    if rows is None:
+        needed = rows_needed(risk, confidence)
+        raise ValueError(
+            f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
+        )
+    warn_of_training_rows(machine, rows)
+    return Request(float(risk), float(confidence), bool(per_class), seed)
+
+
+def require_no_need_of_risk(names: list[str] | None, fit_rows: Any | None, confidence: Any, per_class: Any) -> None:
+    """Raise for what would be ignored without a risk."""
+    for name in names or []:
+        if METHODS[name].needs_risk:
+            raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")
+    given = {"fit_rows": fit_rows is not None, "confidence": confidence != CONFIDENCE, "per_class": bool(per_class)}
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ValueError(f"{name} counts only with a risk: pass one too, such as risk=0.001, or leave {name} out")
+
+
+def _require_between(value: Any, name: str, least: float) -> None:
+    require_share(value, name)
+    if not least <= value <= 1 - least:
+        raise ValueError(f"{name} must be at least {least:g} and at most 1 - {least:g}, got {value!r}")

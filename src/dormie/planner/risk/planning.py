@@ -1,0 +1,171 @@
+"""Plans with a stated risk: which calibrated stages, how cautious, and the evidence that they may be so bold.
+
+Rows are split. Some choose cascades (and, where the caller has no `fit_rows`, half of those are fitted on): for each of
+several rates of disagreement the cascade that is likely the cheapest. These, in this order, with ever more cautious
+ones before and ever bolder ones after them, are the sequence that calibration tests on the other rows: the last to pass
+is the plan. Where not even the most cautious can be certified, or nothing is gained by it, an exact plan is the better
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dormie.machine import Machine
+from dormie.machine.rows import as_array, dense, unmapped
+from dormie.methods.base import EFFORTS, CalibratedFitting, Effort, Sample, Stage
+from dormie.methods.dense import Dense
+from dormie.numerics.synthetic_rows import sample_rows
+from dormie.plan.guarantee import Risk
+from dormie.plan.plan import Trial
+from dormie.planner.certified import candidates
+from dormie.planner.race import CLEAR_WIN, Candidate, Race
+from dormie.planner.risk import calibrated
+from dormie.planner.risk.calibration import certify, require_enough_of_each, split
+from dormie.planner.risk.training_rows import without_certifying
+from dormie.predictor import cascade
+from dormie.progress import Progress
+
+_CHOOSING = 2048
+_CHOOSING_ALONE, _FITTING_TOO = 0.05, 0.3  # least share of the rows that do not certify
+_FEWEST = 200  # rows to choose by: with fewer, made-up ones do better
+_RATES = np.geomspace(0.02, 1.5, 14).tolist()  # of disagreement on the rows that choose, in units of the risk
+_MORE_CAUTIOUS = np.geomspace(24.0, 1.2, 18).tolist()  # cautions of the first cascade, over those it was chosen with
+_BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # and of the last
+
+_FAR_AHEAD = 0.3  # of the time of an exact plan that was quickly made: no other will catch up
+
+Chosen = tuple[tuple[Stage, ...], Risk, tuple[Trial, ...]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller asks for: a risk, with a confidence, of all rows or of each class."""
+
+    alpha: float
+    confidence: float
+    per_class: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Checked rows to fit approximations on, to choose by, and to certify on."""
+
+    fitting: Any
+    choosing: Any
+    certifying: Any
+
+    @classmethod
+    def of(cls, machine: Machine, rows: Any, fit_rows: Any | None, request: Request) -> Parts:
+        count = rows.shape[0]
+        share = _CHOOSING_ALONE if fit_rows is not None else _FITTING_TOO
+        least = max(_FEWEST, int(share * count))
+        choosing, certifying = split(
+            count, request.alpha, request.confidence, request.seed, least=least, per_class=request.per_class
+        )
+        if fit_rows is None:
+            halves = choosing[::2], choosing[1::2]
+            fit_rows, choosing = _points_and(machine, rows[halves[0]]), halves[1]
+        else:
+            fit_rows = without_certifying(machine, fit_rows, rows[certifying])
+        enough = rows[choosing] if len(choosing) >= _FEWEST else None
+        if enough is None and machine.kernel.is_python:  # nobody knows how to make up rows
+            enough = rows[choosing] if len(choosing) else fit_rows
+        return cls(fit_rows, sample_rows(machine, enough, _CHOOSING, request.seed), rows[certifying])
+
+
+def _points_and(machine: Machine, rows: Any) -> Any:
+    """The support vectors and these rows."""
+    if machine.of_vectors:
+        return np.vstack([unmapped(machine, machine.points), dense(rows)])
+    return np.concatenate([as_array(machine.points), rows])
+
+
+def plan_with_risk(
+    machine: Machine, names: list[str] | None, parts: Parts, request: Request, effort: Effort, progress: Progress
+) -> Chosen | None:
+    """Stages, what they promise, and what was measured; None where an exact plan serves as well."""
+    full = Dense(machine)
+    right = full.decide(parts.certifying).answers
+    classes = machine.rule.labels(right) if request.per_class else None
+    if classes is not None:
+        require_enough_of_each(classes, request.alpha, request.confidence)
+    entries = _certified(machine, names, parts, EFFORTS["quick"], progress)
+    entries += _calibrated(machine, names, parts, effort, request.seed, progress)
+    progress.say(f"timing {len(entries)} candidates on {parts.choosing.shape[0]:,} rows")
+    race = Race(full, entries, parts.choosing)
+    exact, trials = race.winner()
+    cascades = race.cheapest_within([request.alpha * rate for rate in _RATES])
+    plans = sequence_of_plans([stages for stages in cascades if not all(stage.certified for stage in stages)], full)
+    progress.say(f"certifying {len(plans)} plans on {parts.certifying.shape[0]:,} rows")
+    risk = certify(
+        _disagreements(plans, parts.certifying, right, full.rounded().decide(parts.certifying).answers),
+        [*plans],
+        request.alpha,
+        request.confidence,
+        classes=classes,
+        seed=request.seed,
+    )
+    if risk is None:
+        return None
+    safe = plans[risk.evidence.caution]
+    ours, theirs = race.timed(safe, exact)
+    if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # the exact plan of the effort asked for may be better
+        entries = _certified(machine, names, parts, effort, progress)
+        exact, trials = Race(full, entries, parts.choosing).winner()
+        ours, theirs = race.timed(safe, exact)
+    return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
+
+
+def _disagreements(
+    plans: dict[float, tuple[Stage, ...]], rows: Any, right: npt.NDArray[Any], last: npt.NDArray[Any]
+) -> Callable[[float], npt.NDArray[np.bool_]]:
+    """For a caution, on which rows its plan is wrong; `last`: what the stage that all plans end in says of the rows.
+
+    A row's answer does not depend on its batch, so the dearest stage need not be run for every plan.
+    """
+
+    def wrong(caution: float) -> npt.NDArray[np.bool_]:
+        early = cascade.run(plans[caution][:-1], rows)
+        answers = np.array(early.answers)
+        answers[early.open] = last[early.open]
+        return np.asarray(answers != right)
+
+    return wrong
+
+
+def _certified(
+    machine: Machine, names: list[str] | None, parts: Parts, effort: Effort, progress: Progress
+) -> list[Candidate]:
+    return [Candidate([stage]) for stage in candidates(machine, names, parts.choosing, effort, progress)]
+
+
+def _calibrated(
+    machine: Machine, names: list[str] | None, parts: Parts, effort: Effort, seed: int, progress: Progress
+) -> list[Candidate]:
+    progress.say(f"evaluating {parts.fitting.shape[0]:,} rows to fit on")
+    fitting, measuring = (Sample.of(machine, rows) for rows in (parts.fitting, parts.choosing))
+    asked = names is not None
+    return [
+        *calibrated.candidates(CalibratedFitting(machine, fitting, measuring, effort, asked, seed, progress), names)
+    ]
+
+
+def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dict[float, tuple[Stage, ...]]:
+    """Cascades from cautious to bold, each ending in the full sum, by their rank: the last one's is 1."""
+    plans = [_scaled(stages, scale) for stages in cascades[:1] for scale in _MORE_CAUTIOUS]
+    plans += [stages for at, stages in enumerate(cascades) if at == 0 or stages != cascades[at - 1]]
+    plans += [_scaled(stages, scale) for stages in cascades[-1:] for scale in _BOLDER]
+    last = full.rounded()
+    return {float(len(plans) - at): (*stages, last) for at, stages in enumerate(plans)}
+
+
+def _scaled(stages: Sequence[Stage], scale: float) -> tuple[Stage, ...]:
+    """The same cascade, every calibrated stage as many times as cautious."""
+    return tuple(stage.scaled(scale) for stage in stages)
