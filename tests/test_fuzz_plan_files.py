@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dormie
+from dormie.methods import METHODS
 
 from . import fuzz_plan_files
 from .forgery import RULES, genuine

@@ -13,6 +13,7 @@ from dormie.machine.rules import Sign, Value
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping, reference
 from dormie.methods.fast_stopping.stage import largest_first
+from dormie.numerics import reference as full_sum_reference
 from dormie.numerics.evaluate import FullSum
 
 from .. import strategies

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Affine, Floats, Machine, kernels, rules
 from dormie.methods.tree import Tree, fitted, greedy, reference
+from dormie.numerics import reference as full_sum_reference
 
 SIGN = rules.Sign(np.array([-1, 1]))
 

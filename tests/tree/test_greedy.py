@@ -14,6 +14,7 @@ from dormie.methods.tree import Tree, exact_balanced, fitted, greedy, reference
 from dormie.methods.tree.columns import Columns
 from dormie.methods.tree.greedy_tree import find_optimal_split
 from dormie.methods.tree.growth import midway
+from dormie.numerics import reference as full_sum_reference
 from tests import naive_tree
 
 SIGN = rules.Sign(np.array([-1, 1]))
