@@ -18,6 +18,7 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(VENV)/.bench
 	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist
@@ -29,8 +30,8 @@ papers: $(VENV)/.plot
 # Ten million rows near the border of random machines and trained models: every answer is right, and the model's own. And
 # a hundred thousand forged plan files: each is refused, or works.
 soak: $(VENV)/.test
-	$(BIN)/python -m tests.soak
-	$(BIN)/python -m tests.fuzz_plan_files 100_000
+	$(BIN)/python -m tests.slow.soak
+	$(BIN)/python -m tests.slow.fuzz_plan_files 100_000
 
 # The test suite, rows near the border and forged plan files, on a native core built with the address and
 # undefined-behaviour sanitizers.
@@ -38,8 +39,8 @@ UNDER_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) 
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python
 sanitize: $(SANITIZED)/.test
 	$(UNDER_SANITIZERS) -m pytest -m "not clean_process"
-	$(UNDER_SANITIZERS) -m tests.soak 200_000
-	$(UNDER_SANITIZERS) -m tests.fuzz_plan_files 20_000
+	$(UNDER_SANITIZERS) -m tests.slow.soak 200_000
+	$(UNDER_SANITIZERS) -m tests.slow.fuzz_plan_files 20_000
 
 clean:
 	rm -rf build dist $(VENV) $(SANITIZED) .mypy_cache .pytest_cache .ruff_cache .hypothesis

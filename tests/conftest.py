@@ -1,5 +1,17 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 # A busy computer is no failure, and a failure must come back when the test is run again.
 settings.register_profile("dormie", deadline=None, derandomize=True)
 settings.load_profile("dormie")
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: Any, argname: str) -> str | None:  # noqa: ARG001 - the hook's
+    """Values with an address in their words without it: all workers must know a test by the same name."""
+    words = repr(val)
+    return re.sub(r" at 0x[0-9a-f]+", "", words) if " at 0x" in words else None

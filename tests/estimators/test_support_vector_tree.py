@@ -33,8 +33,7 @@ from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign, Value
 from dormie.methods.reduced_set import outputs
 from dormie.methods.tree import Tree
-
-from ..tree.trees import walked
+from tests.methods.tree.trees import walked
 
 
 @pytest.fixture

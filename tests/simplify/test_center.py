@@ -9,8 +9,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Polynomial
 from dormie.numerics import reference
 from dormie.simplify import center
-
-from .machines import (
+from tests.simplify.machines import (
     affine,
     assert_rest_unchanged,
     assert_same_outputs,
@@ -114,6 +113,6 @@ def test_sparse_centred_or_empty_machines_are_left_alone() -> None:
     assert not center.accepts(machine_of(RBF(1.0), np.zeros((2, 3)), [1.0, 1.0]))
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(1.0), Custom(lambda a, b: a @ b.T)], ids=str)
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(1.0), Custom(lambda a, b: a @ b.T)])
 def test_kernels_that_depend_on_the_origin_are_left_alone(kernel: Kernel) -> None:
     assert not center.accepts(machine_of(kernel, np.full((3, 2), 5.0), np.ones(3)))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.simplify import dependent, simplify
-
-from .machines import (
+from tests.simplify.machines import (
     assert_rest_unchanged,
     assert_same_outputs,
     exact_change,

@@ -16,9 +16,8 @@ from dormie.machine.margin import Margin
 from dormie.machine.rules import Value
 from dormie.numerics.rounding import in_terms_of, margin, source_rounding
 from dormie.simplify import REWRITES, simplify
-
-from .. import long_double
-from ..strategies import POINTS, adversarial_machines, by_hand
+from tests.oracles import long_double
+from tests.properties.strategies import POINTS, adversarial_machines, by_hand
 
 KERNELS: tuple[Kernel, ...] = (
     Linear(),

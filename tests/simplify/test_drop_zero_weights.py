@@ -9,8 +9,14 @@ from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign
 from dormie.numerics import reference
 from dormie.simplify import drop_zero_weights
-
-from .machines import KERNELS, assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names
+from tests.simplify.machines import (
+    KERNELS,
+    assert_rest_unchanged,
+    assert_same_outputs,
+    machine_of,
+    machines,
+    with_names,
+)
 
 
 @given(machines())

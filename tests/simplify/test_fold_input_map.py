@@ -7,8 +7,7 @@ from hypothesis import assume, given
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear
 from dormie.simplify import fold_input_map, simplify
-
-from .machines import (
+from tests.simplify.machines import (
     affine,
     assert_rest_unchanged,
     assert_same_outputs,

@@ -9,8 +9,15 @@ from hypothesis import assume, given
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized
 from dormie.simplify import fold_linear
-
-from .machines import assert_rest_unchanged, assert_same_outputs, exact_outputs, machine_of, machines, scale, with_names
+from tests.simplify.machines import (
+    assert_rest_unchanged,
+    assert_same_outputs,
+    exact_outputs,
+    machine_of,
+    machines,
+    scale,
+    with_names,
+)
 
 
 @given(machines(kernels=(Linear(),)))

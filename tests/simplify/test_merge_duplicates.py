@@ -6,8 +6,7 @@ from hypothesis import given
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.simplify import merge_duplicates, simplify
-
-from .machines import assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names
+from tests.simplify.machines import assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names
 
 
 @given(machines(least=1))

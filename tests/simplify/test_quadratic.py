@@ -11,8 +11,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.numerics import reference
 from dormie.simplify import quadratic, simplify
-
-from .machines import (
+from tests.simplify.machines import (
     assert_rest_unchanged,
     assert_same_outputs,
     exact_change,

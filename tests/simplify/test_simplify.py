@@ -8,8 +8,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Linear
 from dormie.machine.rules import OneVsOneVote
 from dormie.simplify import REWRITES, simplify
-
-from .machines import affine, assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names
+from tests.simplify.machines import affine, assert_rest_unchanged, assert_same_outputs, machine_of, machines, with_names
 
 
 @given(machines())

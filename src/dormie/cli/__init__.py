@@ -12,7 +12,7 @@ def main() -> None:
     try:
         import sklearn  # noqa: F401
 
-        from dormie.cli.app import app
+        from dormie.cli.app import app  # here: typer and rich are optional
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
         if package not in _EXTRA:

@@ -75,7 +75,7 @@ def _own_case(model: Path | None, rows_file: Path | None, trust_pickle: bool) ->
 
 
 def _unpickled(path: Path) -> Any:
-    import joblib
+    import joblib  # optional
 
     return joblib.load(path)
 

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+__all__ = ["Rotations", "Shifts", "Thickness"]
+
 Rows = npt.NDArray[Any]
 Shape = tuple[int, ...]
 

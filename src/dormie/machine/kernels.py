@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+__all__ = ["RBF", "Custom", "Kernel", "Linear", "Normalized", "Polynomial", "Sigmoid"]
+
 Matrix = npt.NDArray[np.float64]
 
 _HIGHEST_DEGREE = 10**6  # far beyond where powers mean anything, and within the whole numbers of the native core
@@ -124,8 +126,7 @@ class RBF(Kernel):
         _require_positive_gamma(self, self.gamma)
 
     def matrix(self, a: Any, b: Any) -> Matrix:
-        # Imported here: scipy.spatial costs as much to import as the rest of dormie together.
-        from scipy.spatial.distance import cdist
+        from scipy.spatial.distance import cdist  # here: it takes longer to import than all of dormie
 
         return np.asarray(np.exp(-self.gamma * cdist(a, b, "sqeuclidean")))
 

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+__all__ = ["Argmax", "ClassRule", "OneVsOneVote", "Rule", "Sign", "Value", "one_class_sign"]
+
 Outputs = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]

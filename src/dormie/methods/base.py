@@ -226,8 +226,8 @@ def needs_inner_product(name: str, machine: Machine) -> Usable:
         return Usable()
     if machine.kernel.is_python:
         return Usable(
-            f"{name} needs rows that are vectors and a kernel whose rounding is known; with a Python function as "
-            "kernel there are the dense stage and, with a risk, the tree: leave methods out"
+            f"{name} needs rows that are vectors and a kernel known to be positive semi-definite; with a Python "
+            "function as kernel there are the dense stage and, with a risk, the tree: leave methods out"
         )
     return Usable(f"{name} needs a kernel known to be positive semi-definite, {machine.kernel!r} is not")
 

@@ -11,7 +11,7 @@ from typing import Any
 def one_thread() -> AbstractContextManager[Any]:
     """BLAS with one thread, where threadpoolctl, which comes with scikit-learn, is there to see to it."""
     try:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import threadpool_limits  # optional
     except ImportError:
         return nullcontext()
     return threadpool_limits(1, user_api="blas")  # type: ignore[no-any-return]

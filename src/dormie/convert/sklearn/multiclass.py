@@ -37,7 +37,7 @@ def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
 
 def require_one_class_a_row(model: Any) -> None:
     """Refuse wrappers whose answer is not the class of the largest, or the sign of the only, decision value."""
-    from sklearn.base import is_classifier
+    from sklearn.base import is_classifier  # optional
 
     if model.multilabel_:
         raise unreadable(model, "multilabel answers are not one class a row. Compile each of model.estimators_")
@@ -89,8 +89,8 @@ def _merge(machine: Machine) -> tuple[npt.NDArray[Any], Floats]:
 @cache
 def _last_of_equal_wins() -> bool:
     """Which of equal maxima the installed scikit-learn answers: it used to be the last, later the first."""
-    from sklearn.dummy import DummyRegressor
-    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.dummy import DummyRegressor  # optional
+    from sklearn.multiclass import OneVsRestClassifier  # optional
 
     tied = OneVsRestClassifier(DummyRegressor()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(tied.predict(np.zeros((1, 1)))[0] == 2)

@@ -45,8 +45,8 @@ def _reader(model: Any) -> Callable[[Any], Machine]:
 
 
 def _require_fitted(model: Any) -> None:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.exceptions import NotFittedError  # optional
+    from sklearn.utils.validation import check_is_fitted  # optional
 
     try:
         check_is_fitted(model)

@@ -32,13 +32,13 @@ def to_sklearn(machine: Machine, *, one_class: bool = False) -> Any:
     model = _estimator(machine, one_class)
     if machine.input_map is None:
         return _named(model, machine.feature_names)
-    from sklearn.pipeline import make_pipeline
+    from sklearn.pipeline import make_pipeline  # optional
 
     return make_pipeline(_named(_scaler(machine.input_map), machine.feature_names), model)
 
 
 def _estimator(machine: Machine, one_class: bool) -> Any:
-    from sklearn.svm import SVR, OneClassSVM
+    from sklearn.svm import SVR, OneClassSVM  # optional
 
     parameters = _parameters(machine.kernel)
     match machine.rule:
@@ -107,7 +107,7 @@ def _classifier(
     points: Floats, packed: Packed, bias: Floats, classes: npt.NDArray[Any], parameters: dict[str, Any]
 ) -> Any:
     """An SVC; coefficients and bias as LIBSVM has them."""
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     k = len(classes)
     model = SVC(**parameters).fit(np.zeros((k, points.shape[1])), np.arange(k))
@@ -119,8 +119,8 @@ def _classifier(
 
 
 def _one_vs_rest(machine: Machine, rule: Argmax, parameters: dict[str, Any]) -> Any:
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.svm import SVC
+    from sklearn.multiclass import OneVsRestClassifier  # optional
+    from sklearn.svm import SVC  # optional
 
     order = np.argsort(rule.classes)
     model = OneVsRestClassifier(SVC(**parameters))
@@ -143,7 +143,7 @@ def _difference(machine: Machine, rule: Argmax) -> Machine:
 
 
 def _several_values(machine: Machine, parameters: dict[str, Any]) -> Any:
-    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.kernel_ridge import KernelRidge  # optional
 
     if machine.bias.any():
         raise ValueError(
@@ -166,7 +166,7 @@ def _fill(model: Any, points: Floats, packed: Packed, bias: Floats) -> None:
 
 
 def _scaler(input_map: Affine) -> Any:
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import StandardScaler  # optional
 
     # A scaler that moves nothing takes sparse rows, one that subtracts a mean does not, be it 0.
     scaler = StandardScaler(with_mean=bool(input_map.center.any())).fit(np.zeros((1, len(input_map.center))))

@@ -33,8 +33,8 @@ class Case:
 
 def digits(copies: int = 16) -> Case:
     """scikit-learn's bundled digits: 1,000 to train on, the other 797 repeated to fill a batch."""
-    from sklearn.datasets import load_digits
-    from sklearn.svm import SVC
+    from sklearn.datasets import load_digits  # optional
+    from sklearn.svm import SVC  # optional
 
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(_SEED).permutation(len(y))
@@ -47,7 +47,7 @@ def digits(copies: int = 16) -> Case:
 
 def mnist() -> Case:
     """Ten classes of MNIST, C = 10, gamma = 0.02, all 60,000 training digits."""
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     data = datasets.load("mnist")
     folder = data_folder()
@@ -61,7 +61,7 @@ def mnist() -> Case:
 
 def _transplanted(data: Dataset, machine: Path) -> Any:
     """The SVC that the stored arrays came from: fitted on a few rows for its shape, then given the arrays."""
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     few = np.concatenate([np.flatnonzero(data.y == digit)[:3] for digit in range(10)])
     model = SVC(C=10, gamma=0.02).fit(data.X[few], data.y[few])
@@ -102,7 +102,7 @@ def _trained(
 
     pooled: the official parts are taken together, where the test part is too small to calibrate on as well
     """
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     data = datasets.load(name)
     data = data if positive is None else data.against_rest(positive)

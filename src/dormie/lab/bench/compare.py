@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dormie.convert import read
 from dormie.lab.bench.peers import PEERS, PeerUnavailableError, Predict
 from dormie.lab.bench.timing import Timing, time_batches, time_single_rows
 from dormie.machine import Machine
@@ -75,8 +76,6 @@ def compare(
 
 
 def _classifier(model: Any) -> Machine:
-    from dormie.convert import read
-
     machine = read(model)
     if isinstance(machine.rule, Value):
         raise ValueError("bench compares labels, and this model gives values; take a classifier")

@@ -66,7 +66,7 @@ def svmlight(content: bytes, *, features: int) -> tuple[Any, Labels]:
 
     A line holds one label and two numbers for each colon, so that counting colons gives the row starts.
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array  # here: it takes longer to import than all of dormie
 
     text = unpacked(content)
     characters = np.frombuffer(text, np.uint8)

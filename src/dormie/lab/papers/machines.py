@@ -24,7 +24,7 @@ def train_svm(
     kernel: Kernel, X: Floats, y: npt.NDArray[Any], C: float, tolerance: float = 1e-3
 ) -> tuple[Machine, npt.NDArray[np.intp]]:
     """A two-class SVM in normal form, and which rows are its support vectors."""
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     svc = SVC(kernel="precomputed", C=C, tol=tolerance).fit(kernel.matrix(X, X), y)
     machine = Machine(kernel, X[svc.support_], svc.dual_coef_[0], svc.intercept_, Sign(svc.classes_))

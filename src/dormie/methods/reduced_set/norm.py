@@ -39,7 +39,7 @@ class Norm:
 
     def minimise(self, start: Floats, say: Callable[[int], None], most: int = _MOST_STEPS) -> Floats:
         """Vectors with a small rho, from a start."""
-        from scipy.optimize import minimize
+        from scipy.optimize import minimize  # here: it takes longer to import than all of dormie
 
         def flat_loss(flat: Floats) -> tuple[float, Floats]:
             value, gradient = self.loss(flat.reshape(start.shape))

@@ -49,7 +49,7 @@ def plot(
 
 def _axes(ax: Any) -> Any:
     try:
-        from matplotlib import pyplot
+        from matplotlib import pyplot  # optional
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "matplotlib":
             raise
@@ -90,7 +90,7 @@ def _laid_out(tree: Tree, deepest: float) -> _Layout:
 
 
 def _draw_lines(ax: Any, layout: _Layout, counts: dict[int, int]) -> None:
-    from matplotlib.collections import LineCollection
+    from matplotlib.collections import LineCollection  # optional
 
     most = max(counts.values(), default=0)
     widths = [max(_BROADEST * counts[to] / most, _THINNEST) for _, to in layout.lines] if most else [1.0]

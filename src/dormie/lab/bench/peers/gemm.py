@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dormie.convert import read
 from dormie.lab.bench.peers.base import Peer, PeerUnavailableError, Predict
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Linear, Polynomial, Sigmoid
@@ -79,8 +80,6 @@ class NumpyGemm(Peer):
         self.name = f"numpy-{dtype}"
 
     def prepare(self, model: Any) -> Predict:
-        from dormie.convert import read
-
         machine = read(model)
         evaluate = _evaluator(machine, self.dtype)
         step = _block_rows(machine.n_features)

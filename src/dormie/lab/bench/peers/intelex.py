@@ -19,7 +19,7 @@ _MIRRORED = {"_dual_coef_", "_intercept_"}
 
 def _twin(model: Any, **changed: Any) -> Any:
     """An unfitted estimator of the same name and parameters from sklearnex."""
-    import sklearnex.svm
+    import sklearnex.svm  # optional
 
     kind = getattr(sklearnex.svm, type(model).__name__, None)
     if kind is None or not hasattr(model, "classes_"):

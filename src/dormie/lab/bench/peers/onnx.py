@@ -13,8 +13,8 @@ from dormie.lab.bench.peers.base import Peer, PeerUnavailableError, Predict, req
 
 def _convert(model: Any) -> bytes:
     """skl2onnx knows many models and refuses the rest with errors of many types."""
-    from skl2onnx import to_onnx
-    from skl2onnx.common.data_types import FloatTensorType
+    from skl2onnx import to_onnx  # optional
+    from skl2onnx.common.data_types import FloatTensorType  # optional
 
     rows = FloatTensorType([None, model.n_features_in_])
     options = {"zipmap": False} if hasattr(model, "classes_") else None
@@ -34,7 +34,7 @@ class OnnxRuntime(Peer):
     needs = ("onnxruntime", "skl2onnx")
 
     def prepare(self, model: Any) -> Predict:
-        from onnxruntime import InferenceSession
+        from onnxruntime import InferenceSession  # optional
 
         require_estimator(model)
         session = InferenceSession(_convert(model), providers=["CPUExecutionProvider"])

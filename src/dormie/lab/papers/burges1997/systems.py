@@ -49,7 +49,7 @@ class Digits:
 
     def to_fit_on(self) -> Rows:
         """The training digits, and each of them moved by a pixel in eight directions."""
-        from dormie.estimators.invariances import Shifts
+        from dormie.estimators.invariances import Shifts  # here: scikit-learn is optional
 
         return np.concatenate([self.X, *Shifts(directions=8)(self.X)])
 
@@ -82,7 +82,7 @@ class System:
 
 def train(digits: Digits) -> Any:
     """A VirtualSVC, which keeps the machines of its first training."""
-    from dormie.estimators import VirtualSVC
+    from dormie.estimators import VirtualSVC  # here: scikit-learn is optional
     from dormie.estimators.invariances import Shifts
 
     with Progress() as progress:
@@ -99,9 +99,9 @@ def train(digits: Digits) -> Any:
 def _svc() -> Any:
     """With the paper's kernel and C; of scikit-learn-intelex where that is installed, as it trains much faster."""
     try:
-        from sklearnex.svm import SVC
+        from sklearnex.svm import SVC  # optional
     except ImportError:
-        from sklearn.svm import SVC
+        from sklearn.svm import SVC  # optional
     return SVC(kernel="poly", degree=5, gamma=1.0, coef0=0.0, C=10.0, cache_size=2000)
 
 

@@ -95,7 +95,7 @@ def draw(folder: Path) -> list[Path]:
 
 def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path: Path) -> Path:
     """One picture, with a panel for every order of landmarks, drawn without a display."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # optional
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     axes = figure.subplots(1, len(found), sharex=True, sharey=True)

@@ -40,7 +40,7 @@ class Problem:
 
     def folded_weights(self) -> Floats:
         """w+ and w- (equation 34): the positive and the negative terms of a linear SVM, summed in input space."""
-        from sklearn.svm import SVC
+        from sklearn.svm import SVC  # optional
 
         svc = SVC(kernel="linear", C=self.linear_C or self.C).fit(self.X, self.y)
         alpha = svc.dual_coef_[0]

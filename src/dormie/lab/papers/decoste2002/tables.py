@@ -125,7 +125,7 @@ def _speed(times: dict[str, float], name: str) -> Numbers:
 
 def _fisher_machine(problem: Problem) -> Machine:
     """A kernel Fisher discriminant on the same rows: every row is a term."""
-    from dormie.estimators import KernelFisherDiscriminant
+    from dormie.estimators import KernelFisherDiscriminant  # here: scikit-learn is optional
 
     return read(KernelFisherDiscriminant(kernel=problem.kernel).fit(problem.X, problem.y))
 

@@ -38,7 +38,7 @@ def steps(stage: Stage, machine: Machine, rows: Floats) -> npt.NDArray[np.int64]
 
 def plot(sizes: Floats, several: dict[str, npt.NDArray[np.int64]], title: str, path: Path) -> None:
     """|G| against steps, a panel for each kind of thresholds, drawn without a display."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # optional
 
     figure = Figure(figsize=(12, 4.2), layout="constrained")
     axes = figure.subplots(1, len(several), sharex=True, sharey=True)

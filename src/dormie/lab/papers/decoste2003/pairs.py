@@ -90,7 +90,7 @@ def degree_9(pair: Pair) -> Machine:
 
 def rbf(pair: Pair) -> Machine:
     """exp(-0.02 |u - v|^2) on pixels in [0, 1]."""
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     return read(SVC(C=_C, gamma=0.02, cache_size=1000).fit(pair.train, pair.train_signs))
 

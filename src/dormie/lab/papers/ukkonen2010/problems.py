@@ -77,8 +77,8 @@ class Trainer:
 
     def scores(self, split: Split) -> Floats:
         """Accuracies of cross-validation on the training rows, fold by fold."""
-        from sklearn.model_selection import StratifiedKFold, cross_val_score
-        from sklearn.svm import SVC
+        from sklearn.model_selection import StratifiedKFold, cross_val_score  # optional
+        from sklearn.svm import SVC  # optional
 
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
         svc = SVC(kernel="precomputed", C=self.C)

@@ -25,7 +25,7 @@ _SVC, _DENSE = "SVC.predict", "dormie's full sum"
 
 def walking(split: Split, trainer: Trainer, seconds: float) -> Table:
     """Labels of 100,000 rows, by the SVC, by its full sum in dormie, and by trees."""
-    from sklearn.svm import SVC
+    from sklearn.svm import SVC  # optional
 
     assert isinstance(trainer.kernel, RBF)
     svc = SVC(C=trainer.C, gamma=trainer.kernel.gamma).fit(split.X, split.y)

@@ -1,0 +1,208 @@
+"""The native dense stage: the same outputs and answers as NumPy and the definition, whatever the shape or the form."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Polynomial
+from dormie.methods.dense import Dense
+from dormie.numerics import backend as native
+from dormie.numerics import reference
+from tests import ROOT
+from tests.oracles import full_sum as naive
+from tests.properties import checks
+from tests.properties.strategies import KERNELS, by_hand, machine, machines
+
+every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+
+
+@every_kernel
+@pytest.mark.parametrize("count", [0, 1, 2, 15, 16, 17, 31, 32, 33, 127, 128, 129, 255, 256, 257, 300])
+def test_outputs_are_right_at_the_edges_of_tiles_and_panels(kernel: Kernel, count: int) -> None:
+    made, rows = machine(kernel, count, features=3)
+    checks.outputs_agree(made, rows)
+    checks.answers_agree(made, rows)
+
+
+@every_kernel
+@pytest.mark.parametrize("features", [1, 2, 63, 64, 65, 127, 128, 129, 200])
+def test_outputs_are_right_at_the_edges_of_chunks(kernel: Kernel, features: int) -> None:
+    made, rows = machine(kernel, 40, features)
+    checks.outputs_agree(made, rows)
+    checks.answers_agree(made, rows)
+
+
+@every_kernel
+@pytest.mark.parametrize("outputs", [2, 3, 10, 45])
+def test_outputs_are_right_with_sparse_weights(kernel: Kernel, outputs: int) -> None:
+    made, rows = machine(kernel, 300, 5, outputs)
+    checks.outputs_agree(made, rows)
+    checks.answers_agree(made, rows)
+
+
+@settings(max_examples=150)
+@given(machines())
+def test_numpy_and_native_outputs_and_answers_agree(case: tuple[Machine, Floats]) -> None:
+    made, rows = case
+    found, expected = checks.core(made).outputs(rows, 1)[0], reference.outputs(made, rows)
+    assert (np.abs(found - expected) <= 1e-13 * checks.sizes(made, rows)).all()
+    checks.answers_agree(made, rows)
+
+
+@every_kernel
+@pytest.mark.parametrize(("count", "features", "outputs"), [(70, 5, 3), (300, 130, 1), (257, 64, 10)])
+def test_a_rows_outputs_are_its_own(kernel: Kernel, count: int, features: int, outputs: int) -> None:
+    checks.outputs_do_not_depend_on_company(*machine(kernel, count, features, outputs))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 130])
+def test_threads_change_nothing(rows: int) -> None:
+    """Large enough that threads are really started; few rows share out the panels instead of the rows."""
+    made, some = machine(RBF(0.1), 40_000, 100, 3)
+    batch, core = np.resize(some, (rows, 100)), checks.core(made)
+    for threads in (2, 3, 7):
+        np.testing.assert_array_equal(core.outputs(batch, threads)[0], core.outputs(batch, 1)[0])
+        for mine, theirs in zip(core.decide(batch, True, threads), core.decide(batch, True, 1), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_wish_for_no_threads_is_taken_as_one() -> None:
+    made, rows = machine(RBF(0.1), 40_000, 100)
+    np.testing.assert_array_equal(checks.core(made).outputs(rows, 0)[0], checks.core(made).outputs(rows, 1)[0])
+    np.testing.assert_array_equal(checks.core(made).outputs(rows, -5)[0], checks.core(made).outputs(rows, 1)[0])
+
+
+def _layouts(rows: Floats) -> dict[str, np.ndarray[Any, Any]]:
+    n, d = rows.shape
+    wide = np.full((2 * n, 3 * d), np.nan, dtype=rows.dtype)
+    wide[::2, 1::3] = rows
+    offset = np.full(n * d + 1, np.nan, dtype=rows.dtype)
+    offset[1:] = rows.ravel()
+    frozen = rows.copy()
+    frozen.setflags(write=False)
+    return {
+        "fortran": np.asfortranarray(rows),
+        "strided": wide[::2, 1::3],
+        "columns reversed": np.ascontiguousarray(rows[:, ::-1])[:, ::-1],
+        "rows reversed": np.ascontiguousarray(rows[::-1])[::-1],
+        "both reversed, fortran": np.asfortranarray(rows[::-1, ::-1])[::-1, ::-1],
+        "offset": offset[1:].reshape(n, d),
+        "read-only": frozen,
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", list(_layouts(np.zeros((1, 1)))))
+def test_the_layout_of_rows_changes_nothing(layout: str, dtype: Any) -> None:
+    made, rows = machine(Polynomial(0.5, 1.0, 3), 50, 7, 3)
+    rows = rows.astype(dtype)
+    laid_out = _layouts(rows)[layout]
+    assert laid_out.dtype == dtype
+    np.testing.assert_array_equal(laid_out, rows)
+    core = checks.core(made)
+    np.testing.assert_array_equal(core.outputs(laid_out, 1)[0], core.outputs(rows.astype(np.float64), 1)[0])
+
+
+def test_one_row_stands_for_many_where_its_stride_is_zero() -> None:
+    made, rows = machine(RBF(0.2), 50, 7)
+    repeated = np.broadcast_to(rows[0], (20, 7))
+    outputs = checks.core(made).outputs(repeated, 1)[0]
+    assert (outputs == checks.core(made).outputs(rows[:1], 1)[0]).all()
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_unordered_repeated_and_stored_zero_entries_of_csr_count_as_in_scipy(index: Any, dtype: Any) -> None:
+    made, _ = machine(Polynomial(0.5, 1.0, 3), 50, 7)
+    data = np.array([1.0, 0.0, 2.0, -1.5, 0.25, 4.0], dtype=dtype)
+    indices, indptr = np.array([6, 1, 0, 6, 3, 3], dtype=index), np.array([0, 4, 4, 6], dtype=index)
+    dense = scipy.sparse.csr_array((data.astype(np.float64), indices, indptr), shape=(3, 7)).toarray()
+    assert dense[0, 6] == -0.5
+    core = checks.core(made)
+    np.testing.assert_array_equal(core.outputs(data, indices, indptr, 7, 1)[0], core.outputs(dense, 1)[0])
+
+
+def test_no_rows_give_no_outputs_and_no_answers() -> None:
+    made, rows = machine(RBF(0.2), 50, 7, 3)
+    core = checks.core(made)
+    assert core.outputs(rows[:0], 2)[0].shape == (0, 3)
+    assert core.outputs(*checks.csr_arguments(rows[:0]), 2)[0].shape == (0, 3)
+    assert core.decide(rows[:0], True, 2)[0].shape == (0,)
+
+
+def test_evaluations_count_every_pass() -> None:
+    """At a point whose term cancels the bias float32 cannot tell the sign, nor can float64, nor differences."""
+    made = by_hand(RBF(1.0), [[0.0]], [1.0], -1.0)
+    found = Dense(made).decide(np.array([[0.0], [5.0], [1e-5]]))
+    assert np.asarray(found.evaluations).tolist() == [4, 1, 2]
+    assert found.settled is None
+    assert found.by_source.tolist() == [0]
+
+
+@pytest.mark.parametrize("isa", native.info().get("instruction_sets", []))
+def test_every_instruction_set_passes_the_same_checks(isa: str) -> None:
+    done = _in_a_fresh_process("from tests.properties.instruction_set import check_all; check_all()", DORMIE_ISA=isa)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [isa]
+
+
+def test_an_unknown_instruction_set_is_named() -> None:
+    done = _in_a_fresh_process("import dormie; dormie.build_info()", DORMIE_ISA="v9")
+    assert done.returncode != 0
+    assert "DORMIE_ISA=v9 is not an instruction set of this build that this processor has" in done.stderr
+
+
+def _in_a_fresh_process(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_the_definition_agrees_with_real_numbers() -> None:
+    """The loops in floats are themselves checked against mpmath."""
+    for kernel in KERNELS:
+        made, rows = machine(kernel, 5, 3, 3)
+        exact = np.array([[float(value) for value in row] for row in naive.exact_outputs(made, rows)])
+        assert (np.abs(naive.outputs(made, rows) - exact) <= 1e-14 * checks.sizes(made, rows)).all()
+
+
+@every_kernel
+@pytest.mark.parametrize("outputs", [1, 3, 45])
+def test_rounded_answers_differ_from_exact_ones_at_the_border_only(kernel: Kernel, outputs: int) -> None:
+    made, rows = machine(kernel, 300, 5, outputs)
+    exact = Dense(made)
+    rounded = exact.rounded()
+    assert (exact.certified, rounded.certified, rounded.exact().certified) == (True, False, True)
+    assert (str(exact), str(rounded)) == ("dense", "dense(float32)")
+    different = exact.decide(rows).answers != rounded.decide(rows).answers
+    middle, radius = checks.core(made).interval(rows, 1)  # float32
+    assert (np.abs(middle) <= radius)[different].any(axis=1).all()
+    assert rounded.decide(rows).evaluations == made.n_points
+
+
+def test_a_rounded_stage_stays_so_in_files_and_pickles() -> None:
+    made, rows = machine(RBF(0.5), 40, 3)
+    rounded = Dense(made).rounded()
+    assert not Dense.restore(made, *rounded.state()).certified
+    assert Dense.restore(made, *Dense(made).state()).certified
+    again = pickle.loads(pickle.dumps(rounded))
+    assert not again.certified
+    assert (again.decide(rows).answers == rounded.decide(rows).answers).all()
+    for numbers in ({"certified": True}, {"certified": 0.5}, {"caution": 1.0}):
+        with pytest.raises(ValueError, match="dense: the arrays or numbers of another stage"):
+            Dense.restore(made, numbers, {})

@@ -1,0 +1,324 @@
+"""Plans with a stated risk: what is split from what, what is chosen, and what is promised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC, SVR
+
+import dormie
+from dormie.machine import Affine, Machine
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import OneVsOneVote, Sign
+from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
+from dormie.methods.dense import Dense
+from dormie.methods.geometry import Geometry
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.reduced_set import ReducedSet
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.guarantee import Exact, Risk
+from dormie.planner.certified import candidates
+from dormie.planner.race import Race
+from dormie.planner.risk import calibrated
+from dormie.planner.risk import planning as risk
+from dormie.planner.risk.calibration import certify
+from dormie.planner.risk.disagreement import _exponential, exchange_chances, vanishing_chances
+from dormie.planner.risk.planning import Parts, Request, _scaled, sequence_of_plans
+from dormie.predictor import cascade as flow
+from dormie.progress import Progress
+
+_ALPHA = 0.01
+
+
+@pytest.fixture(scope="module")
+def moons() -> tuple[SVC, Any, Any]:
+    X, y = make_moons(9000, noise=0.25, random_state=0)
+    return SVC(gamma=20.0, C=10.0).fit(X[:3000], y[:3000]), X[3000:5000], X[5000:]
+
+
+@pytest.fixture(scope="module")
+def bold(moons: tuple[SVC, Any, Any]) -> dormie.Predictor:
+    svc, rows, _ = moons
+    return dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
+
+
+def test_a_risk_plan_keeps_its_promise_on_rows_never_used(moons: tuple[SVC, Any, Any], bold: dormie.Predictor) -> None:
+    svc, _, unseen = moons
+    assert isinstance(bold.plan.guarantee, Risk)
+    assert not all(stage.certified for stage in bold.plan.stages)
+    assert 1200 < bold.plan.guarantee.evidence.rows <= 1400  # seven tenths of the rows, or as many as make a difference
+    assert (bold.predict(unseen) != svc.predict(unseen)).mean() <= 2 * _ALPHA
+    assert bold.trace(unseen).evaluations.mean() < len(svc.support_) / 3
+
+
+def test_the_promise_and_its_evidence_are_told_and_survive_a_file(
+    moons: tuple[SVC, Any, Any], bold: dormie.Predictor, tmp_path: Path
+) -> None:
+    unseen = moons[2]
+    bold.save(tmp_path / "bold.dormie")
+    again = dormie.load(tmp_path / "bold.dormie")
+    assert again.plan.guarantee == bold.plan.guarantee
+    assert (again.predict(unseen) == bold.predict(unseen)).all()
+    assert "at most 1 % of the rows" in again.explain()
+    assert again.explain() == bold.explain()
+
+
+def test_the_same_seed_gives_the_same_split(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    machine = dormie.read(svc)
+    request = Request(_ALPHA, 0.95, False, 7)
+    one, other = (Parts.of(machine, rows, None, request) for _ in range(2))
+    assert (one.certifying == other.certifying).all()
+    assert (one.choosing == other.choosing).all()
+    third = Parts.of(machine, rows, None, Request(_ALPHA, 0.95, False, 8))
+    assert not np.array_equal(one.certifying, third.certifying)
+
+
+@given(st.integers(300, 2000), st.integers(0, 5), st.booleans())
+def test_no_row_both_certifies_and_is_fitted_on_or_chosen_by(count: int, seed: int, own_rows: bool) -> None:
+    scaled = Affine(np.array([5.0]), np.array([2.0]))
+    machine = Machine(RBF(1.0), -np.ones((3, 1)), np.ones(3), np.zeros(1), Sign(np.array([0, 1])), scaled)
+    rows = np.arange(count, dtype=float)[:, None] + 10
+    fit_rows = -np.arange(50.0)[:, None] - 10 if own_rows else None
+    parts = Parts.of(machine, rows, fit_rows, Request(_ALPHA, 0.95, False, seed))
+    certifying = set(parts.certifying[:, 0])
+    assert certifying <= set(rows[:, 0])
+    assert not certifying & set(parts.choosing[:, 0])
+    assert not certifying & set(parts.fitting[:, 0])
+    if own_rows:
+        assert parts.fitting is fit_rows
+    else:
+        assert {3.0} <= set(parts.fitting[:, 0])  # the points, as rows were before the input map
+    if len(parts.choosing) >= 200 and parts.choosing.min() >= 10:
+        assert not set(parts.choosing[:, 0]) & set(parts.fitting[:, 0])
+
+
+def test_rows_that_certify_are_left_out_of_those_to_fit_on(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, unseen = moons
+    machine, request = dormie.read(svc), Request(_ALPHA, 0.95, False, 0)
+    with pytest.warns(dormie.TrainingRowsWarning, match=r"rows that certify the risk are among fit_rows"):
+        parts = Parts.of(machine, rows, np.vstack([rows, unseen]), request)
+    assert {row.tobytes() for row in parts.certifying}.isdisjoint(row.tobytes() for row in parts.fitting)
+    assert len(parts.fitting) == len(rows) + len(unseen) - len(parts.certifying)
+    assert Parts.of(machine, rows, unseen, request).fitting is unseen
+    whole = np.random.default_rng(0).integers(0, 3, (4000, 2)).astype(float)  # equal by nature
+    assert len(Parts.of(machine, whole[:2000], whole[2000:], request).fitting) == 2000
+
+
+def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any]) -> None:
+    machine = dormie.read(moons[0])
+    sure = ReducedSet.project(machine, machine.points[:8], [8])
+    calibrated = ReducedSet.calibrated(machine, machine.points[:8], [np.ones((8, 1))], np.array([[0.5]])).cautious(3.0)
+    landmarks = Geometry.build(machine, machine.points[:8])
+    scaled = _scaled((calibrated, sure, landmarks), 2.0)
+    assert scaled[1:] == (sure, landmarks)
+    assert scaled[0].caution == 6.0  # type: ignore[attr-defined]
+    np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
+
+
+def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any, Any]) -> None:
+    machine, rows = dormie.read(moons[0]), moons[2][:1000]
+    rng = np.random.default_rng(0)
+    rough = ReducedSet.calibrated(machine, machine.points[:5], [rng.normal(size=(5, 1))], np.array([[0.3]]))
+    careful = rough.cautious(2.0)
+    lists = [(careful,), (careful,), (rough,)]
+    plans = sequence_of_plans(lists, Dense(machine))
+    assert [*plans] == [float(place) for place in range(len(plans), 0, -1)]
+    cautions = [stages[0].caution for stages in plans.values()]  # type: ignore[attr-defined]
+    assert cautions == sorted(cautions, reverse=True)
+    assert len(set(cautions)) == len(cautions)  # the list that was chosen twice is there once
+    assert {2.0, 1.0} <= set(cautions)
+    settled = [np.count_nonzero(flow.run(stages, rows).settled_by == 0) for stages in plans.values()]
+    assert settled == sorted(settled)
+    assert all(not stages[-1].certified for stages in plans.values())
+
+
+def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
+    outputs = np.array([[-2.0], [-0.1], [0.1], [2.0]])
+    rule = Sign(np.array([0, 1]))
+    assert not exchange_chances(rule, outputs, outputs, 0).any()
+    estimates = outputs + 1.0  # too high by 1 everywhere: what is estimated between 0 and 1 is negative in truth
+    assert exchange_chances(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
+
+
+def test_exchange_chances_are_shares_of_exchanged_errors() -> None:
+    rng = np.random.default_rng(0)
+    rule = OneVsOneVote(np.array([0, 1, 2]))
+    outputs = rng.normal(size=(40, 3))
+    estimates = outputs + 0.5 * rng.normal(size=(40, 3))
+    errors = estimates - outputs
+    every = np.array([np.mean(rule.answer(row - errors) != rule.answer(row[None])) for row in estimates])
+    found = exchange_chances(rule, estimates, outputs, 0)
+    assert np.abs(found - every).max() < 5 * 0.5 / np.sqrt(64)
+    assert abs(found.mean() - every.mean()) < 0.03
+
+
+def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as_fast(
+    moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    svc, rows, _ = moons
+    efforts: list[str] = []
+
+    def spy(*arguments: Any) -> Any:
+        efforts.append(arguments[3].name)
+        return candidates(*arguments)
+
+    monkeypatch.setattr(risk, "candidates", spy)
+    monkeypatch.setattr(risk, "_FAR_AHEAD", 0.0)
+    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
+    assert efforts[:2] == ["quick", "normal"]
+    efforts.clear()
+    monkeypatch.setattr(risk, "_FAR_AHEAD", np.inf)
+    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
+    assert efforts == ["quick"]
+
+
+@pytest.mark.parametrize("mean", [0.3, 1.0])
+def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: float) -> None:
+    cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
+    takes = 0.5 + np.random.default_rng(0).exponential(mean, 400)
+    wrong = np.array([np.sum(takes > caution) for caution in cautions], dtype=float)
+    found = _exponential(cautions, wrong)
+    expected = 400 * np.exp(-(cautions - 0.5) / mean)
+    assert (np.abs(np.log(found) - np.log(expected))[:3] < 0.8).all()
+    assert (np.diff(_exponential(cautions, np.zeros(7))) < 0).all()  # where none was seen there may still be some
+    assert _exponential(cautions, np.zeros(7))[0] == 0.5
+
+
+def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    machine = dormie.read(svc)
+    outputs = FullSum(machine).outputs(rows)
+    cautions = [0.1, 0.5, 1.0, 2.0]
+    stage = LinearFilter.fit(machine, rows)
+    found = vanishing_chances(stage, cautions, rows, machine.rule.answer(outputs))
+    totals = [float(chances.sum()) for chances in found]
+    assert totals == sorted(totals, reverse=True)
+    seen = stage.cautious(0.1).decide(rows)
+    assert totals[0] == pytest.approx(np.sum(seen.settled & (seen.answers != machine.rule.answer(outputs))) + 0.5)
+    for caution, chances in zip(cautions, found, strict=True):
+        settled = stage.cautious(caution).decide(rows).settled
+        assert settled is not None
+        assert not chances[~settled].any()
+
+
+def test_where_nothing_is_gained_the_plan_is_exact() -> None:
+    X, y = make_moons(2000, noise=0.1, random_state=0)
+    svc = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])  # a few support vectors
+    fast = dormie.compile(svc, X[300:], risk=_ALPHA)
+    assert fast.plan.guarantee == Exact()
+    assert (fast.predict(X) == svc.predict(X)).all()
+
+
+def _fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, asked: bool) -> CalibratedFitting:
+    fit, measure = Sample.of(machine, fitting), Sample.of(machine, measuring)
+    return CalibratedFitting(machine, fit, measure, EFFORTS[effort], asked, 0, Progress())
+
+
+@pytest.mark.parametrize(
+    ("effort", "names", "expected"),
+    [
+        ("quick", None, {"linear_filter", "reduced_set"}),
+        ("thorough", None, {"linear_filter", "reduced_set", "nearest", "tree"}),
+        ("quick", ["nearest"], {"nearest"}),
+    ],
+)
+def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_disagreement(
+    moons: tuple[SVC, Any, Any], effort: str, names: list[str] | None, expected: set[str]
+) -> None:
+    svc, rows, _ = moons
+    fitting = _fitting(dormie.read(svc), rows[:500], rows[500:700], effort, names is not None)
+    families = [*calibrated.candidates(fitting, names)]
+    assert {family.stages[0].name for family in families} == expected
+    for family in families:
+        cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]
+        assert len(cautions) > 3
+        assert cautions == sorted(cautions)
+        assert not any(stage.certified for stage in family.stages)
+        assert len(family.disagreement) == len(cautions)
+        bold, careful = family.stages[0], family.stages[-1]
+        assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
+
+
+def test_kernels_without_bounds_can_have_a_risk_too() -> None:
+    X, y = make_moons(2500, noise=0.3, random_state=0)
+    svc = SVC(kernel="sigmoid", gamma=0.1).fit(X[:500], y[:500])
+    fast = dormie.compile(svc, X[500:2000], risk=_ALPHA)
+    assert (fast.predict(X[2000:]) != svc.predict(X[2000:])).mean() <= 2 * _ALPHA
+
+
+def test_a_fit_that_fails_leaves_an_exact_plan(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, unseen = moons
+    far = np.vstack([unseen[:300], [[1e10, 1e10]]])
+    fast = dormie.compile(svc, rows, fit_rows=far, risk=_ALPHA)
+    assert (fast.predict(unseen) != svc.predict(unseen)).mean() <= 2 * _ALPHA
+    with pytest.raises(ValueError, match="leave them out"):
+        dormie.compile(svc, rows, fit_rows=far, risk=_ALPHA, methods=["reduced_set"])
+
+
+def test_risk_for_each_class_has_evidence_of_each(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    fast = dormie.compile(svc, rows, risk=0.02, per_class=True, methods=["reduced_set"])
+    assert isinstance(fast.plan.guarantee, Risk)
+    assert [count.label for count in fast.plan.guarantee.evidence.classes] == ["0", "1"]
+
+
+def test_too_few_rows_of_a_class_are_told_before_anything_is_fitted(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    one_sided = rows[np.argsort(svc.decision_function(rows))][:1000]
+    one_sided = np.vstack([one_sided, rows[svc.decision_function(rows) > 1][:50]])
+    with pytest.raises(
+        ValueError, match=r"for each class needs at least 149 certifying rows of each, and class '1' has"
+    ):
+        dormie.compile(svc, one_sided, risk=0.02, per_class=True, methods=["nearest"])
+
+
+def test_a_plan_that_was_measured_cannot_promise_to_be_exact(bold: dormie.Predictor) -> None:
+    with pytest.raises(ValueError, match="can only promise a risk"):
+        replace(bold.plan, guarantee=Exact())
+
+
+def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
+    svc, rows, _ = moons
+    with pytest.raises(ValueError, match=r"held-out rows, without labels: pass rows, at least 299 of them"):
+        dormie.compile(svc, risk=_ALPHA)
+    with pytest.raises(ValueError, match=r"needs at least 2,995 held-out rows, and there are 2,000"):
+        dormie.compile(svc, rows, risk=1e-3)
+    with pytest.raises(ValueError, match="risk must lie between 0 and 1"):
+        dormie.compile(svc, rows, risk=0.0)
+    with pytest.raises(ValueError, match="tolerance"):
+        dormie.compile(SVR().fit(rows, rows[:, 0]), rows, risk=_ALPHA)
+    with pytest.raises(ValueError, match=r"nearest is right on nearly all rows.*risk="):
+        dormie.compile(svc, methods=["nearest"])
+    with pytest.warns(dormie.TrainingRowsWarning, match="trained on"):
+        dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])
+
+
+def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
+    """The family that compile walks through, certified on 600 draws from a population whose rates are known."""
+    draws, rows_drawn, alpha, confidence = 600, 400, 0.03, 0.9
+    X, y = make_moons(24_000, noise=0.3, random_state=1)
+    machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
+    fitting = _fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
+    full = Dense(machine)
+    contest = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
+    plans = sequence_of_plans([*filter(None, contest.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
+    population = X[2500:]
+    right = full.decide(population).answers
+    wrong = {caution: flow.run(stages, population).answers != right for caution, stages in plans.items()}
+    rates = np.array([each.mean() for each in wrong.values()])
+    assert rates.min() < alpha < rates.max()  # there are good plans and bad ones
+    random, broken = np.random.default_rng(0), 0
+    for _ in range(draws):
+        drawn = random.integers(len(population), size=rows_drawn)
+        found = certify(lambda caution, drawn=drawn: wrong[caution][drawn], [*plans], alpha, confidence)  # type: ignore[misc]
+        broken += found is not None and wrong[found.evidence.caution].mean() > alpha
+    allowed = draws * (1 - confidence)
+    assert broken <= allowed + 3 * np.sqrt(allowed * confidence)

@@ -1,0 +1,423 @@
+"""The audit: an interval that may be looked at any time, few false alarms, quick true ones, and the cost it says."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dormie
+from dormie.errors import BrokenPromiseWarning
+from dormie.machine import Floats, Machine
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import Sign
+from dormie.methods.base import Decisions, Stage
+from dormie.methods.dense import Dense
+from dormie.methods.memory import Shapes, Size
+from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.audit import Status, log_evidence, rate_interval
+from tests.oracles import calibration as naive
+
+ALPHA = 0.01
+RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.4e-5, 1.0, 1, "2024-12-31", 0))
+MACHINE = Machine(RBF(1.0), np.zeros((2, 2)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["no", "yes"])))
+
+small = st.integers(0, 30)
+inner = st.floats(0.01, 0.99)
+
+
+class _Hasty(Stage):
+    """Says yes, which is wrong, where the first feature is 1; says no where it is 0; leaves the rest open."""
+
+    name = "hasty"
+    words = "in haste"
+    machine = MACHINE
+
+    def __init__(self, certified: bool = False) -> None:
+        self.certified = certified
+
+    def decide(self, rows: Any) -> Decisions:
+        first = rows[:, [0]].toarray()[:, 0] if scipy.sparse.issparse(rows) else rows[:, 0]
+        return Decisions((first == 1).astype(np.intp), (first == 0) | (first == 1), np.full(len(first), 1))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        return {}, {}
+
+    @classmethod
+    def memory(cls, machine: Size, shapes: Shapes) -> int:
+        raise NotImplementedError
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
+        raise NotImplementedError
+
+
+class _Counting(Dense):
+    """A dense stage that counts the rows it sees, and its exact form too."""
+
+    def __init__(self, machine: Machine, certified: bool = True) -> None:
+        super().__init__(machine, certified)
+        self.seen: list[int] = []
+
+    def exact(self) -> _Counting:
+        other = type(self)(self.machine)
+        other.seen = self.seen
+        return other
+
+    def decide(self, rows: Any) -> Decisions:
+        self.seen.append(rows.shape[0])
+        return super().decide(rows)
+
+
+def _predictor(guarantee: Guarantee = RISK, certified: bool = False) -> dormie.Predictor:
+    stages = _Hasty(certified), _Counting(MACHINE)
+    return dormie.Predictor(Plan(MACHINE, stages, guarantee, Source("by hand", 2)))
+
+
+def _evaluated_in_full(fast: dormie.Predictor) -> int:
+    dense = fast.plan.stages[-1]
+    assert isinstance(dense, _Counting)
+    return sum(dense.seen)
+
+
+def _rows(count: int, wrong: float, seed: int = 0) -> Floats:
+    """Rows on a share of which the plan is wrong; the second feature numbers them."""
+    first = np.random.default_rng(seed).random(count) < wrong
+    return np.column_stack([first.astype(np.float64), np.arange(count)])
+
+
+@given(small, small, inner)
+@settings(max_examples=40)
+def test_the_evidence_is_the_integral_it_stands_for(hits: int, misses: int, p: float) -> None:
+    assert math.exp(log_evidence(hits, misses, p)) == pytest.approx(naive.evidence(hits, misses, p), rel=1e-6)
+
+
+@given(small, small, inner, st.floats(0, 1))
+@settings(max_examples=25)
+def test_evidence_does_not_grow_on_average_while_the_promise_is_kept(
+    hits: int, misses: int, p: float, share: float
+) -> None:
+    before = naive.evidence(hits, misses, p)
+    assert naive.mean_step(hits, misses, p, p * share) <= before * (1 + 1e-6)
+    assert naive.evidence(0, 0, p) <= 1
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.sampled_from([0.5, 0.95, 0.999]))
+def test_the_interval_is_where_there_is_not_enough_evidence(hits: int, misses: int, confidence: float) -> None:
+    low, high = rate_interval(hits + misses, hits, confidence)
+    enough = math.log(2 / (1 - confidence))
+    assert 0 <= low <= hits / max(hits + misses, 1) <= high <= 1
+    for end, s, f in ((low, hits, misses), (1 - high, misses, hits)):
+        if end > 0:
+            assert log_evidence(s, f, end * (1 - 1e-9)) >= enough - 1e-6
+            assert log_evidence(s, f, end * (1 + 1e-9)) <= enough + 1e-6
+        else:
+            assert s == 0 or log_evidence(s, f, 1e-12) <= enough
+
+
+def test_intervals_of_known_counts() -> None:
+    assert rate_interval(0, 0, 0.95) == (0.0, 1.0)
+    low, high = rate_interval(10_000, 100, 0.95)
+    assert 0.006 < low < 0.009
+    assert 0.012 < high < 0.015
+    few, many = rate_interval(1000, 0, 0.95), rate_interval(100_000, 0, 0.95)
+    assert few[0] == many[0] == 0
+    assert many[1] < few[1] / 50
+
+
+PATHS, LENGTH = 2000, 4000
+
+
+def _ever_alarmed(rates: Floats, confidence: float, seed: int) -> npt.NDArray[np.intp]:
+    """For each of many runs of audited rows, after how many the alarm came; one more than all where it never did."""
+    wrong = np.random.default_rng(seed).random((PATHS, len(rates))) < rates
+    path, place = np.nonzero(wrong)  # evidence rises only there
+    hits = np.cumsum(wrong, axis=1)[path, place]
+    alarmed = log_evidence(hits, place + 1 - hits, ALPHA) >= math.log(2 / (1 - confidence))
+    first = np.full(PATHS, len(rates) + 1)
+    np.minimum.at(first, path[alarmed], place[alarmed] + 1)
+    return first
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("kept", ["at the limit", "up and down", "better first"])
+def test_false_alarms_are_as_rare_as_the_confidence_says(confidence: float, kept: str) -> None:
+    place = np.arange(LENGTH)
+    rates = {
+        "at the limit": np.full(LENGTH, ALPHA),
+        "up and down": ALPHA * (place // 100 % 2),
+        "better first": ALPHA * (place > LENGTH // 2),
+    }[kept]
+    share = float(np.mean(_ever_alarmed(rates, confidence, seed=1) <= LENGTH))
+    delta = 1 - confidence
+    assert share <= delta + 3 * math.sqrt(delta / PATHS)
+
+
+def test_alarms_at_the_limit_do_occur_so_that_their_rarity_means_something() -> None:
+    assert np.mean(_ever_alarmed(np.full(LENGTH, ALPHA), 0.5, seed=1) <= LENGTH) > 0.02
+
+
+@pytest.mark.parametrize(("times", "soon"), [(3, 2000), (10, 300), (50, 50)])
+def test_alarms_come_soon_after_a_shift(times: int, soon: int) -> None:
+    start = 500
+    rates = np.where(np.arange(start + soon) < start, ALPHA / 4, times * ALPHA)
+    waited = _ever_alarmed(rates, 0.99, seed=2) - start
+    assert np.mean(waited < 0) < 0.01
+    assert np.quantile(waited, 0.9) <= soon
+
+
+def test_answers_are_those_of_the_plan() -> None:
+    fast = _predictor()
+    rows = np.vstack([_rows(300, 0.5), [[7.0, 0.0]] * 100])
+    watched = fast.audited(0.3, callback=lambda _: None, seed=0)
+    with pytest.warns(BrokenPromiseWarning):
+        found = watched.predict(rows)
+    np.testing.assert_array_equal(found, fast.predict(rows))
+    np.testing.assert_array_equal(watched.decision_function(rows), fast.decision_function(rows))
+    assert watched.trace(rows).stage.tolist() == fast.trace(rows).stage.tolist()
+    assert watched.predict(rows[:0]).shape == (0,)
+
+
+def test_the_status_counts_rows_audited_rows_and_disagreements() -> None:
+    watched = _predictor().audited(1.0, confidence=0.95, seed=0)
+    assert watched.status == Status(0, 0, 0, 0.0, 1.0, ALPHA, broken=False)
+    rows = _rows(1000, 0.002)
+    wrong = int(rows[:, 0].sum())
+    assert wrong > 0
+    watched.predict(rows[:400])
+    watched.predict(scipy.sparse.csr_array(rows[400:]))
+    low, high = rate_interval(1000, wrong, 0.95)
+    assert watched.status == Status(1000, 1000, wrong, low, high, ALPHA, broken=False)
+    assert f"{wrong} disagreements on 1,000 audited of 1,000 rows" in repr(watched)
+    assert "the promise stands" in str(watched.status)
+
+
+def test_the_alarm_is_raised_once_by_callback_and_warning() -> None:
+    told: list[Status] = []
+    watched = _predictor().audited(0.5, callback=told.append, seed=0)
+    watched.predict(_rows(2000, 0.001))
+    assert told == []
+    with pytest.warns(BrokenPromiseWarning, match="at most 1 % promised; the promise is broken") as caught:
+        watched.predict(_rows(2000, 0.1))
+    assert caught[0].filename == __file__
+    assert len(told) == 1
+    assert told[0] == watched.status
+    assert told[0].broken
+    assert told[0].low > ALPHA
+    watched.predict(_rows(2000, 0.1))  # a second warning would be an error here
+    watched.predict(_rows(100_000, 0.0))
+    assert watched.status.low < ALPHA
+    assert watched.status.broken
+    assert len(told) == 1
+
+
+def test_a_warning_turned_into_an_error_leaves_the_audit_in_order() -> None:
+    told: list[Status] = []
+    watched = _predictor().audited(1.0, callback=told.append, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(BrokenPromiseWarning):
+            watched.predict(_rows(1000, 0.5))
+    assert len(told) == 1
+    assert watched.predict(_rows(5, 0.0)).tolist() == ["no"] * 5
+    assert watched.status.audited == 1005
+
+
+@pytest.mark.parametrize("rows", [80_000, 1_000_000])
+def test_one_disagreement_after_long_good_service_is_no_alarm(rows: int) -> None:
+    """The evidence is then smaller than any float."""
+    watched = _predictor().audited(1.0, seed=0)
+    watched.predict(np.zeros((rows, 2)))
+    watched.predict(np.ones((1, 2)))
+    assert watched.status.disagreements == 1
+    assert not watched.status.broken
+
+
+def test_a_callback_that_fails_does_not_keep_the_warning_back() -> None:
+    def fails(_: Status) -> None:
+        raise RuntimeError("the pager is out of order")
+
+    watched = _predictor().audited(1.0, callback=fails, seed=0)
+    with pytest.warns(BrokenPromiseWarning), pytest.raises(RuntimeError, match="pager"):
+        watched.predict(_rows(1000, 0.5))
+    assert watched.status.broken
+
+
+def test_rows_are_drawn_in_blocks() -> None:
+    watched = _predictor().audited(1.0, seed=0)
+    drawn: list[int] = []
+    random = watched._audit._random
+
+    class Counting:
+        def geometric(self, rate: float, size: int = 1) -> Any:
+            drawn.append(size)
+            return random.geometric(rate, size)
+
+    watched._audit._random = Counting()  # type: ignore[assignment]
+    watched.predict(np.zeros((100_000, 2)))
+    assert watched.status.audited == 100_000
+    assert len(drawn) <= 100
+
+
+@pytest.mark.parametrize("rate", [1e-20, 1e-300, 5e-324])
+def test_a_tiny_rate_draws_nothing(rate: float) -> None:
+    watched = _predictor().audited(rate, seed=0)
+    watched.predict(np.ones((10_000, 2)))
+    assert watched.status.audited == 0
+
+
+def test_the_audit_costs_what_the_rate_says() -> None:
+    fast = _predictor()
+    watched = fast.audited(0.01, seed=3)
+    for _ in range(100):
+        watched.predict(_rows(1000, 0.0))
+    audited = watched.status.audited
+    assert _evaluated_in_full(fast) == audited
+    assert audited == pytest.approx(1000, abs=4 * math.sqrt(1000))
+
+
+def test_rows_that_were_evaluated_in_full_anyway_are_not_evaluated_again() -> None:
+    fast = _predictor()
+    watched = fast.audited(1.0, seed=0)
+    watched.predict(np.full((50, 2), 7.0))
+    assert watched.status.audited == 50
+    assert _evaluated_in_full(fast) == 50
+
+
+def test_rows_that_a_certified_stage_settled_count_without_being_evaluated() -> None:
+    fast = _predictor(certified=True)
+    watched = fast.audited(1.0, seed=0)
+    watched.predict(_rows(500, 0.5))
+    assert (watched.status.audited, watched.status.disagreements) == (500, 0)
+    assert _evaluated_in_full(fast) == 0
+
+
+def test_a_full_sum_in_float32_is_evaluated_again() -> None:
+    dense = _Counting(MACHINE, certified=False)
+    fast = dormie.Predictor(Plan(MACHINE, (_Hasty(), dense), RISK, Source("by hand", 2)))
+    watched = fast.audited(1.0, seed=0)
+    watched.predict(np.full((50, 2), 7.0))
+    assert watched.status.audited == 50
+    assert sum(dense.seen) == 100
+
+
+def test_which_rows_are_audited_depends_on_the_seed_and_not_on_batches() -> None:
+    rows = _rows(600, 0.01, seed=5)
+
+    def found(seed: int | None, size: int) -> tuple[int, int]:
+        watched = _predictor().audited(0.2, seed=seed)
+        for start in range(0, len(rows), size):
+            watched.predict(rows[start : start + size])
+        return watched.status.audited, watched.status.disagreements
+
+    assert found(0, 600) == found(0, 1) == found(0, 77)
+    assert len({found(seed, 600) for seed in range(5)}) > 1
+    assert len({found(None, 600) for _ in range(5)}) > 1
+
+
+def test_every_row_has_the_same_chance_to_be_audited() -> None:
+    class Remembering(_Counting):
+        places: npt.NDArray[np.int64] = np.zeros(10, dtype=np.int64)
+
+        def decide(self, rows: Any) -> Decisions:
+            np.add.at(self.places, rows[:, 1].astype(int), 1)
+            return super().decide(rows)
+
+    dense = Remembering(MACHINE)
+    fast = dormie.Predictor(Plan(MACHINE, (_Hasty(), dense), RISK, Source("by hand", 2)))
+    watched = fast.audited(0.1, seed=1)
+    for _ in range(2000):
+        watched.predict(_rows(10, 0.0))
+    assert (np.abs(dense.places - 200) < 4.5 * math.sqrt(200 * 0.9)).all()
+
+
+def test_exact_plans_pass_through() -> None:
+    fast = _predictor(Exact(), certified=True)
+    watched = fast.audited(1.0)
+    watched.predict(_rows(100, 0.0))
+    assert watched.status == Status(100, 0, 0, 0.0, 0.0, None, broken=False)
+    assert _evaluated_in_full(fast) == 0
+    assert "nothing can disagree" in str(watched.status)
+
+
+def test_an_audited_predictor_goes_on_after_pickling_where_it_was() -> None:
+    rows = _rows(500, 0.004, seed=8)
+    watched = _predictor().audited(0.3, seed=2)
+    watched.predict(rows[:250])
+    for again in (pickle.loads(pickle.dumps(watched)), copy.deepcopy(watched)):
+        assert again.status == watched.status
+        again.predict(rows[250:])
+    watched.predict(rows[250:])
+    assert again.status == watched.status
+    assert again.status.rows == 500
+
+
+def test_a_broken_promise_stays_broken_in_a_pickle() -> None:
+    watched = _predictor().audited(1.0, seed=2)
+    with pytest.warns(BrokenPromiseWarning):
+        watched.predict(_rows(500, 0.5))
+    again = pickle.loads(pickle.dumps(watched))
+    assert again.status.broken
+    again.predict(_rows(500, 0.5))  # without a second warning
+
+
+def test_threads_lose_no_count() -> None:
+    told: list[Status] = []
+    watched = _predictor().audited(0.5, callback=told.append, seed=0)
+    rows = _rows(50, 0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(watched.predict, [rows] * 400))
+    assert all((found == answers[0]).all() for found in answers)
+    status = watched.status
+    assert status.rows == 20_000
+    assert status.audited == pytest.approx(10_000, abs=5 * math.sqrt(5000))
+    assert len(told) == 1
+    one = _predictor().audited(0.5, callback=told.append, seed=0)
+    with pytest.warns(BrokenPromiseWarning):
+        one.predict(np.vstack([rows] * 400))
+    assert (one.status.audited, one.status.rows) == (status.audited, status.rows)
+
+
+@pytest.mark.parametrize("rate", [0, -0.1, 1.01, math.nan, math.inf])
+def test_a_rate_that_is_no_share_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="rate must be above 0 and at most 1"):
+        _predictor().audited(rate)
+
+
+def test_other_bad_arguments_are_refused() -> None:
+    with pytest.raises(TypeError, match="rate must be a number"):
+        _predictor().audited("0.01")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="callback must be a function of the status, got 3"):
+        _predictor().audited(callback=3)  # type: ignore[arg-type]
+    for confidence in (0, 1, math.nan):
+        with pytest.raises(ValueError, match="confidence must lie between 0 and 1"):
+            _predictor().audited(confidence=confidence)
+
+
+def test_rows_that_are_refused_are_not_counted() -> None:
+    watched = _predictor().audited(1.0)
+    with pytest.raises(ValueError, match="3 columns"):
+        watched.predict(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="row 0, column 0 is NaN"):
+        watched.predict(np.full((4, 2), np.nan))
+    assert watched.status.rows == 0
+
+
+def test_answers_at_a_deadline_are_not_audited() -> None:
+    fast = _predictor()
+    watched = fast.audited(1.0)
+    assert watched.predict(_rows(10, 0.5), deadline=60).settled.all()
+    assert watched.status.rows == 0

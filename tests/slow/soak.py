@@ -1,0 +1,327 @@
+"""Not one wrong answer: random machines and trained models, rows drawn near the border on purpose, every certified
+stage, for as long as one likes. `make soak` checks ten million rows.
+
+Machines are compared with an oracle in extended precision (`long_double`), by differences: outside r(x), the stated
+rounding of the model's own sum, every settled answer is the oracle's; inside it, the model's own sum's. Every interval
+contains the oracle, and no end is NaN. Models are trained with scikit-learn on data that puts rows on the border (whole
+numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge scales), and every
+label of the compiled model equals scikit-learn's.
+
+Every case comes from one seed, which is printed with what was wrong: `python -m tests.slow.soak 1 SEED` shows it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from dormie.machine import Affine, Floats, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.rows import mapped
+from dormie.machine.rules import Rule, Value
+from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.reduced_set import ReducedSet
+from dormie.numerics import backend as native
+from dormie.numerics.greedy_order import sgma, w_greedy
+from dormie.numerics.rounding import source_rounding
+from dormie.numerics.source_sum import SourceSum
+from tests.oracles import long_double
+from tests.properties.strategies import POINTS, WEIGHTS, Generator, rule_for, sparse_weights
+from tests.slow.soak_models import check_model
+
+ROWS = 1000  # of one machine
+BORDER_ROWS = 64  # found by halving, the others lie around them
+MODELS = 0.25  # share of the seeds that train a model
+
+
+@dataclass
+class Tally:
+    """What was checked so far."""
+
+    cases: int = 0
+    rows: int = 0  # each counts once, however many stages saw it
+    intervals: int = 0
+    settled: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
+    inside: int = 0  # rows within r(x) of the border
+    model_rows: int = 0  # of trained models
+    by_source: int = 0  # of those, decided by the model's own sum
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name} {self.settled[name] / self.seen[name]:.0%}" for name in sorted(self.seen))
+        return (
+            f"{self.rows:,} rows of {self.cases:,} machines and models, nothing wrong; {self.intervals:,} intervals; "
+            f"settled: {shares}; {self.inside:,} within r(x); {self.model_rows:,} labels as scikit-learn's, "
+            f"{self.by_source:,} of them by its own sum"
+        )
+
+
+class Disagreement(Exception):
+    """A certified answer that is wrong."""
+
+
+def soak(rows: int, seed: int = 0) -> Iterator[Tally]:
+    """Case after case until that many rows are done; raises `Disagreement` at the first that is wrong."""
+    tally = Tally()
+    while tally.rows < rows:
+        check_seed(seed, tally)
+        seed += 1
+        yield tally
+
+
+def check_seed(seed: int, tally: Tally) -> None:
+    """One machine with its stages, or one trained model, and rows."""
+    rng = np.random.default_rng(seed)
+    try:
+        with np.errstate(all="ignore"):
+            if rng.random() < MODELS:
+                rows, by_source = check_model(rng)
+                tally.rows, tally.model_rows = tally.rows + rows, tally.model_rows + rows
+                tally.by_source += by_source
+            else:
+                _check_machine(rng, tally)
+    except AssertionError as error:
+        raise Disagreement(f"{error}\n  again: python -m tests.slow.soak 1 {seed}") from error
+    tally.cases += 1
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is right of some rows of a machine."""
+
+    machine: Machine
+    rows: Any
+    real: Any  # outputs, extended precision
+    reach: Floats  # r(x)
+    own: Any  # answers of the machine's own sum
+    outside: Any  # whether r(x) leaves the answer of the real outputs in no doubt
+    compared: Any  # whether the rule itself, which may add outputs up, stays within the range of doubles
+
+
+def _check_machine(rng: Generator, tally: Tally) -> None:
+    machine = random_machine(rng)
+    dense = Dense(machine)
+    rows = _in_some_form(rng, _rows_near_the_border(rng, dense))
+    truth = _truth(machine, rows)
+    for stage in _stages(rng, machine, dense):
+        _check_answers(stage, truth, tally)
+        for low, high in _intervals(rng, stage, rows):
+            _check_interval(stage, truth, low, high)
+            tally.intervals += len(low)
+    tally.rows += len(truth.outside)
+    tally.inside += int((~truth.outside).sum())
+
+
+def _truth(machine: Machine, rows: Any) -> Truth:
+    plain = rows.toarray() if scipy.sparse.issparse(rows) else rows
+    real = long_double.outputs(machine, plain)
+    norms = np.linalg.norm(mapped(machine, rows).astype(np.longdouble), axis=1).astype(np.float64)
+    reach = source_rounding(machine)(norms) * (1 + 2.0**-8)  # the oracle rounds too, 2000 times less
+    rule = machine.rule
+    near = real.astype(np.float64)
+    own = SourceSum(machine).outputs(rows)
+    outside = np.isfinite(near).all(axis=1) & np.isfinite(own).all(axis=1)
+    compared = ~outside | (np.abs(near).sum(axis=1) < 1e307) | ~np.full(len(near), getattr(rule, "break_ties", False))
+    if not isinstance(rule, Value):
+        outside &= rule.settled(near - reach, near + reach)
+        same = rule.answer(own) == rule.answer(near)
+        assert same[outside & compared].all(), f"r(x) is too small: {machine!r}"
+    return Truth(machine, rows, real, reach, own if isinstance(rule, Value) else rule.answer(own), outside, compared)
+
+
+def _check_answers(stage: Stage, truth: Truth, tally: Tally) -> None:
+    """Settled answers are the oracle's outside r(x), and the machine's own inside: so they are its own everywhere."""
+    found, rule = stage.decide(truth.rows), truth.machine.rule
+    settled = np.ones(len(truth.outside), dtype=bool) if found.settled is None else found.settled
+    if isinstance(rule, Value):
+        off = np.abs(found.answers - truth.real)
+        wrong = (off > rule.tolerance + 4 * truth.reach + 2.0**-40 * np.abs(truth.real)).any(axis=1) & truth.outside
+    else:
+        right = np.where(truth.outside, rule.answer(truth.real.astype(np.float64)), truth.own)
+        wrong = (found.answers != right) & truth.compared
+    tally.seen[stage.name] += len(settled)
+    tally.settled[stage.name] += int(settled.sum())
+    for row in np.flatnonzero(wrong & settled)[:1]:
+        raise AssertionError(_report(stage, truth, found.answers, int(row)))
+
+
+def _intervals(rng: Generator, stage: Stage, rows: Any) -> Iterator[tuple[Floats, Floats]]:
+    """Low and high ends of all outputs, at some budget."""
+    if isinstance(stage, FastStopping):
+        yield stage.interval(rows, 256)
+        return
+    if isinstance(stage, Dense):
+        middle, radius = stage.full_sum.interval(rows)
+    elif isinstance(stage, Geometry):
+        middle, radius = stage.interval(rows, int(rng.integers(1, stage.budget + 1)))
+    else:
+        assert isinstance(stage, ReducedSet)
+        middle, radius = stage.interval(rows, int(rng.integers(len(stage.sizes))))
+    yield middle - radius, middle + radius
+
+
+def _check_interval(stage: Stage, truth: Truth, low: Floats, high: Floats) -> None:
+    """The ends themselves round, and so does the oracle, by less than a thousandth of r(x)."""
+    assert not np.isnan(low).any(), f"{stage}: a low end is NaN, {truth.machine!r}"
+    assert not np.isnan(high).any(), f"{stage}: a high end is NaN, {truth.machine!r}"
+    slack = truth.reach * 2.0**-9 + np.abs(truth.real).astype(np.float64) * 2.0**-52
+    known = np.isfinite(truth.real.astype(np.float64))
+    outside = ((truth.real < low - slack) | (truth.real > high + slack)) & known
+    for row, output in np.argwhere(outside)[:1]:
+        raise AssertionError(
+            f"{stage}, row {row}, output {output}: [{low[row, output]}, {high[row, output]}] does not contain "
+            f"{truth.real[row, output]}\n  {truth.machine!r}"
+        )
+
+
+def _report(stage: Stage, truth: Truth, answers: Any, row: int) -> str:
+    rows, machine = truth.rows, truth.machine
+    values = rows[[row]].toarray()[0] if scipy.sparse.issparse(rows) else rows[row]
+    where = "outside" if truth.outside[row] else "inside"
+    return (
+        f"stage {stage}, row {row}, {where} r(x): settled as {answers[row]}, its own sum says {truth.own[row]}\n"
+        f"  {machine!r}\n  rule {machine.rule}\n  row {values.tolist()}, {rows.dtype}\n"
+        f"  outputs {truth.real[row].tolist()}, r(x) {truth.reach[row].tolist()}"
+    )
+
+
+def random_machine(rng: Generator) -> Machine:
+    """Everyday numbers in every other machine, extreme ones in the rest."""
+    count, features = int(rng.integers(1, 200)), int(rng.choice([1, 2, 3, 5, 8, 20, 70]))
+    outputs = int(rng.choice([1, 1, 1, 3, 6]))
+    points, weights = rng.normal(size=(count, features)), sparse_weights(rng, count, outputs)
+    if rng.random() < 0.5:
+        points = _of(POINTS, rng, (count, features))
+        weights = _of(WEIGHTS, rng, (count, outputs)) if rng.random() < 0.5 else weights * 10.0 ** rng.uniform(-12, 12)
+    if rng.random() < 0.2:
+        points[rng.integers(0, count, size=count // 2)] = points[0]
+    if rng.random() < 0.2:
+        weights[:, int(rng.integers(outputs))] = 0
+    input_map = Affine(rng.normal(size=features), rng.uniform(0.1, 10, size=features)) if rng.random() < 0.3 else None
+    rule: Rule = rule_for(outputs, int(rng.integers(6)))
+    if rng.random() < 0.1:
+        rule = Value(tolerance=float(10.0 ** rng.uniform(-6, 1)), flat=outputs == 1)
+    bias = rng.normal(size=outputs)
+    return Machine(_random_kernel(rng, points), points, np.clip(weights, -1e300, 1e300), bias, rule, input_map)
+
+
+def _of(styles: dict[str, Any], rng: Generator, shape: tuple[int, int]) -> Floats:
+    made: Floats = styles[sorted(styles)[int(rng.integers(len(styles)))]](rng, shape)
+    return made
+
+
+def _random_kernel(rng: Generator, points: Floats) -> Kernel:
+    """A gamma that suits the points, or one from far off."""
+    spread = float(np.clip(np.mean(np.var(points, axis=0)) * points.shape[1], 1e-12, 1e12))
+    if len(points) > 2 and rng.random() < 0.3:  # what lies near counts, however far the rest is
+        near = np.sort(((points[:20, None] - points[None]) ** 2).sum(axis=2), axis=1)[:, min(2, len(points) - 1)]
+        spread = float(np.clip(np.median(near), 1e-12, 1e24))
+    gamma = 10.0 ** rng.uniform(-1.5, 1.5) / spread if rng.random() < 0.7 else 10.0 ** rng.uniform(-6, 6)
+    degree, coef0 = int(rng.integers(1, 8)), float(rng.choice([0.0, 1.0, 0.01, 100.0]))
+    kernels: list[Kernel] = [RBF(gamma)] * 5 + [Polynomial(gamma, coef0, degree)] * 3
+    kernels += [Linear(), Normalized(Linear()), Normalized(RBF(gamma)), Sigmoid(gamma, coef0)]
+    kernels += [Normalized(Polynomial(gamma, coef0, degree)), Polynomial(gamma, -coef0, degree)]
+    return kernels[int(rng.integers(len(kernels)))]
+
+
+def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[Stage]:
+    stages: list[Stage] = [dense]
+    if machine.kernel.positive_semidefinite:
+        stages.append(FastStopping(machine))
+        with contextlib.suppress(ValueError):  # numbers that leave nothing to certify are refused
+            stages.append(Geometry.build(machine, _landmarks(rng, machine)))
+        with contextlib.suppress(ValueError):
+            stages.append(_reduced_set(rng, machine))
+    return stages
+
+
+def _reduced_set(rng: Generator, machine: Machine) -> ReducedSet:
+    """Vectors as landmarks are drawn, with the best weights; or, now and then, all points with all weights."""
+    if rng.random() < 0.2:
+        return ReducedSet.build(machine, machine.points, [machine.weights])
+    vectors = _landmarks(rng, machine)
+    sizes = {*rng.integers(1, len(vectors) + 1, size=2).tolist(), len(vectors)} if len(vectors) else set()
+    return ReducedSet.project(machine, vectors, sorted(sizes))
+
+
+def _landmarks(rng: Generator, machine: Machine) -> Floats:
+    """The points in an order that serves, in any order, some of them twice, or points that are none of them."""
+    points = machine.points
+    match rng.choice(["w_greedy", "w_greedy", "sgma", "any", "free", "near"]):
+        case "w_greedy":
+            return np.asarray(points[w_greedy(machine, int(rng.integers(1, 120)))])
+        case "sgma":
+            return np.asarray(points[sgma(machine, int(rng.integers(1, 40)), seed=int(rng.integers(100)))])
+        case "any":
+            return np.asarray(points[rng.permutation(len(points))])
+        case "free":
+            return np.asarray(rng.normal(size=(40, points.shape[1])) * points.std(axis=0) + points.mean(axis=0))
+    return np.asarray(points + rng.normal(size=points.shape) * points.std() * 10.0 ** rng.uniform(-6, -1))
+
+
+def _rows_near_the_border(rng: Generator, dense: Dense) -> Floats:
+    """Rows between rows of different answers, halved down to the border and then moved a little or less."""
+    machine = dense.machine
+    points = machine.points[rng.integers(0, machine.n_points, size=2 * BORDER_ROWS)]
+    scale = np.abs(points).mean() * 10.0 ** rng.uniform(-3, 1, size=(len(points), 1))
+    start = points + rng.normal(size=points.shape) * scale
+    if machine.input_map is not None:
+        start = start * machine.input_map.scale + machine.input_map.center
+    ends = np.clip(start, -1e300, 1e300)
+    one, other = ends[:BORDER_ROWS], ends[BORDER_ROWS:]
+    for depth in range(60):
+        middle = one / 2 + other / 2
+        same = _answers(dense, middle) == _answers(dense, one)
+        moved = (rng.random(len(one)) > depth / 400)[:, None]  # some stay behind
+        one, other = np.where(same[:, None] & moved, middle, one), np.where(~same[:, None] & moved, middle, other)
+    base = np.vstack([one, other, ends])[rng.integers(0, 4 * BORDER_ROWS, size=ROWS)]
+    noise = rng.normal(size=base.shape) * 10.0 ** rng.uniform(-18, 0, size=(ROWS, 1))
+    rows = base * (1 + noise * (rng.random((ROWS, 1)) < 0.8))
+    return np.asarray(np.nan_to_num(np.clip(rows, -1e300, 1e300)))
+
+
+def _answers(dense: Dense, rows: Floats) -> Any:
+    """Classes, or the side of a value's first output that zero is on: any border will do."""
+    outputs, rule = dense.full_sum.outputs(rows), dense.machine.rule
+    return outputs[:, 0] > 0 if isinstance(rule, Value) else rule.answer(outputs)
+
+
+def _in_some_form(rng: Generator, rows: Floats) -> Any:
+    form = rng.random()
+    if form < 0.2:
+        return np.clip(rows, -1e30, 1e30).astype(np.float32)
+    if form < 0.4:
+        return scipy.sparse.csr_array(np.where(rng.random(rows.shape) < 0.5, rows, 0.0))
+    return np.asfortranarray(rows) if form < 0.5 else rows
+
+
+def main(rows: int = 10_000_000, seed: int = 0) -> int:
+    if not native.info()["native"]:
+        print("the native core is what is on trial, and it is not there: build it first")
+        return 2
+    start = said = time.monotonic()
+    try:
+        for tally in soak(rows, seed):
+            if time.monotonic() - said > 10:
+                said = time.monotonic()
+                print(f"{said - start:6.0f} s  {tally}", flush=True)
+    except Disagreement as found:
+        print(f"wrong: {found}", flush=True)
+        return 1
+    print(f"done in {time.monotonic() - start:.0f} s: {tally}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(int(argument.replace("_", "")) for argument in sys.argv[1:])))

@@ -1,0 +1,104 @@
+"""The house stays in order: few rooms, imports that go down, one folder a method, tests beside what they test."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import dormie
+from dormie.methods import METHODS
+
+SOURCE = Path(dormie.__file__).parent
+TESTS = Path(__file__).parent
+MODULES = {
+    ".".join(path.with_suffix("").relative_to(SOURCE.parent).parts).removesuffix(".__init__"): path
+    for path in sorted(SOURCE.rglob("*.py"))
+}
+STAGES = {method.stage.__name__ for method in METHODS.values()} | {"Stage", "CautiousStage"}
+
+
+def _imports(name: str) -> Iterator[str]:
+    """Modules of dormie that a module imports, wherever in it; a package counts with whatever is imported from it."""
+    path = MODULES[name]
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            assert not node.level, f"{path}: imports are absolute"
+            found = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names]
+        else:
+            continue
+        for target in found:
+            parts = target.split(".")
+            for end in range(2, len(parts) + 1):
+                parent = ".".join(parts[:end])
+                # Whoever lies inside a package does not import it anew.
+                if parent in MODULES and not f"{package}.".startswith(f"{parent}."):
+                    yield parent
+            if target in MODULES and target != name:
+                yield target
+
+
+def test_no_modules_import_one_another() -> None:
+    graph = {name: set(_imports(name)) - {name} for name in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a cycle of imports: {' -> '.join(error.args[1])}")
+
+
+def test_the_graph_sees_imports_inside_functions() -> None:
+    """Otherwise the test above could not fail where it matters."""
+    assert "dormie.estimators" in set(_imports("dormie.lab.papers.decoste2002.tables"))
+
+
+def test_the_top_shows_the_rooms_alone() -> None:
+    entries = {path.name for path in SOURCE.iterdir() if path.name != "__pycache__"}
+    assert len(entries) <= 18, sorted(entries)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_inside_functions_say_why(name: str) -> None:
+    """They are for optional dependencies and for start-up time, never there to dodge a cycle."""
+    text = MODULES[name].read_text()
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset:
+            assert "# optional" in lines[node.end_lineno - 1] or "# here:" in lines[node.end_lineno - 1], (  # type: ignore[operator]
+                f"{name}, line {node.lineno}: {lines[node.lineno - 1].strip()}"
+            )
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith("dormie.methods")])
+def test_nothing_outside_methods_asks_a_stage_what_it_is(name: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            asked = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
+            assert not asked & STAGES, f"{name}, line {node.lineno}"
+            knows_kernels = name.startswith(("dormie.simplify", "dormie.numerics.rounding"))
+            assert knows_kernels or "Custom" not in asked, f"{name}, line {node.lineno}"
+
+
+def test_every_method_has_its_folder() -> None:
+    folders = {path.name for path in (SOURCE / "methods").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(METHODS)
+    for folder in folders:
+        assert {"__init__.py", "stage.py", "method.py", "reference.py"} <= {
+            path.name for path in (SOURCE / "methods" / folder).iterdir()
+        }
+
+
+def test_tests_lie_where_the_source_does() -> None:
+    """tests/x/test_y.py is of src/dormie/x/y.py, or of what a folder x/y holds; the rest has folders of its own."""
+    own = {"oracles", "properties", "golden", "slow"}
+    for path in TESTS.rglob("test_*.py"):
+        folder = path.relative_to(TESTS).parent
+        if not folder.parts or folder.parts[0] in own:
+            continue
+        assert (SOURCE / folder).is_dir(), path
