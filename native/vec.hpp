@@ -46,11 +46,12 @@ template <class T> inline T sum_lanes(Vec<T> v) {
     return x[0];
 }
 
-// Element i of the result is element from(i) of a and b in a row. A shuffle must know its places when compiled: hence
-// the sequence of lanes, and a `from` that captures nothing.
+// Element i of the result is element from(i) of a and b in a row. Written out lane by lane, with places known when
+// compiled, this is a shuffle to every compiler; their builtins for it differ.
 template <class T, class From, int... lane>
 inline Vec<T> picked(Vec<T> a, Vec<T> b, From from, std::integer_sequence<int, lane...>) {
-    return __builtin_shufflevector(a, b, from(lane)...);
+    constexpr int N = lanes<T>;
+    return Vec<T>{(from(lane) < N ? a : b)[from(lane) % N]...};
 }
 template <class T, class From> inline Vec<T> picked(Vec<T> a, Vec<T> b, From from) {
     return picked<T>(a, b, from, std::make_integer_sequence<int, lanes<T>>());
