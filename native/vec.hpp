@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace {
 
@@ -45,14 +46,18 @@ template <class T> inline T sum_lanes(Vec<T> v) {
     return x[0];
 }
 
-// Element i of the result is element From(i) of a and b in a row.
+// Element i of the result is element from(i) of a and b in a row. Written out lane by lane, with places known when
+// compiled, this is a shuffle to every compiler; their builtins for it differ.
+template <class T, class From, int... lane>
+inline Vec<T> picked(Vec<T> a, Vec<T> b, From from, std::integer_sequence<int, lane...>) {
+    constexpr int N = lanes<T>;
+    return Vec<T>{(from(lane) < N ? a : b)[from(lane) % N]...};
+}
 template <class T, class From> inline Vec<T> picked(Vec<T> a, Vec<T> b, From from) {
-    Bits<T> places;
-    for (int i = 0; i < lanes<T>; i++) places[i] = from(i);
-    return __builtin_shuffle(a, b, places);
+    return picked<T>(a, b, from, std::make_integer_sequence<int, lanes<T>>());
 }
 
-// Every group of 2 * half lanes is added up in its first. By templates: a shuffle must know its places when compiled.
+// Every group of 2 * half lanes is added up in its first.
 template <class T, int half> inline Vec<T> folded(Vec<T> v) {
     if constexpr (half == 0) {
         return v;
@@ -67,8 +72,10 @@ template <class T> inline void sum_lanes_of_four(Vec<T> a, Vec<T> b, Vec<T> c, V
     if constexpr (Q == 0) {
         out[0] = sum_lanes<T>(a), out[1] = sum_lanes<T>(b), out[2] = sum_lanes<T>(c), out[3] = sum_lanes<T>(d);
     } else {
-        const auto low = [](int i) { return i < H ? i : i - H + N; }, high = [](int i) { return i < H ? i + H : i + N; };
-        const auto first = [](int i) { return i / Q * H + i % Q; }, second = [](int i) { return i / Q * H + i % Q + Q; };
+        const auto low = [](int i) { return i < H ? i : i - H + N; };
+        const auto high = [](int i) { return i < H ? i + H : i + N; };
+        const auto first = [](int i) { return i / Q * H + i % Q; };
+        const auto second = [](int i) { return i / Q * H + i % Q + Q; };
         const Vec<T> ab = picked<T>(a, b, low) + picked<T>(a, b, high), cd = picked<T>(c, d, low) + picked<T>(c, d, high);
         const Vec<T> sums = folded<T, Q / 2>(picked<T>(ab, cd, first) + picked<T>(ab, cd, second));
         for (int k = 0; k < 4; k++) out[k] = double(sums[k * Q]);
