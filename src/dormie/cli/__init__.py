@@ -10,7 +10,7 @@ _EXTRA = {"typer", "rich", "sklearn"}
 def main() -> None:
     """Run the command line."""
     try:
-        import sklearn  # noqa: F401
+        import sklearn  # noqa: F401 # optional
 
         from dormie.cli.app import app  # here: typer and rich are optional
     except ModuleNotFoundError as error:

@@ -83,7 +83,7 @@ class System:
 def train(digits: Digits) -> Any:
     """A VirtualSVC, which keeps the machines of its first training."""
     from dormie.estimators import VirtualSVC  # here: scikit-learn is optional
-    from dormie.estimators.invariances import Shifts
+    from dormie.estimators.invariances import Shifts  # here: scikit-learn is optional
 
     with Progress() as progress:
         waiting = iter(DIGITS)
