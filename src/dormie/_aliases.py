@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -27,16 +26,16 @@ RENAMED = {
 }
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Knows modules by their other names."""
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
         real = _real_name(fullname)
-        return None if real == fullname else ModuleSpec(fullname, _Alias(real))
+        return None if real == fullname else ModuleSpec(fullname, _Alias(real))  # type: ignore[arg-type]
 
 
-class _Alias(Loader):
-    """Gives the module that is there, not a second copy of it."""
+class _Alias:
+    """Gives the module that is there, not a second copy of it. (No importlib.abc.Loader: that takes long to import.)"""
 
     def __init__(self, real: str) -> None:
         self._real = real

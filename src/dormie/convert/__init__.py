@@ -13,8 +13,6 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from dormie.convert.libsvm.reader import read_libsvm
-from dormie.convert.sklearn.reader import read_sklearn
 from dormie.errors import UnreadableModelError
 from dormie.machine import Machine
 
@@ -26,12 +24,16 @@ def read(model: Any) -> Machine:
     if isinstance(model, Machine):
         return model
     if isinstance(model, str | PathLike):
+        from dormie.convert.libsvm.reader import read_libsvm  # here: start-up time, a loaded plan needs no reader
+
         return read_libsvm(model)
     if isinstance(model, type):
         raise UnreadableModelError(
             f"{model.__name__} is a class: pass a fitted model, such as {model.__name__}().fit(X, y)"
         )
     if any(ancestor.__module__.split(".")[0] == "sklearn" for ancestor in type(model).__mro__):
+        from dormie.convert.sklearn.reader import read_sklearn  # here: start-up time
+
         return read_sklearn(model)
     raise UnreadableModelError(
         f"cannot read a {type(model).__name__}: pass a fitted scikit-learn model or the path of a LIBSVM text model, "

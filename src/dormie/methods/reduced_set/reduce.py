@@ -15,7 +15,6 @@ import numpy as np
 
 from dormie.convert import read
 from dormie.convert.libsvm.writer import is_one_class, write_libsvm
-from dormie.convert.sklearn.writer import to_sklearn
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import check_rows, require_finite
 from dormie.machine.rules import ClassRule
@@ -77,6 +76,8 @@ class Reduction:
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn model: SVC, OneClassSVM, SVR, KernelRidge or OneVsRestClassifier, scaler included."""
+        from dormie.convert.sklearn.writer import to_sklearn  # here: start-up time
+
         return to_sklearn(self.machine, one_class=is_one_class(self.original))
 
     def report(self) -> str:
