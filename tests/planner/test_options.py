@@ -1,0 +1,52 @@
+"""What a caller of `compile` asks for: methods that cannot serve the model are errors that say why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC, SVR
+
+import dormie
+from dormie.methods import METHODS
+
+X, y = make_moons(400, noise=0.3, random_state=0)
+THREE = np.where(X[:, 0] > 1, 2, y)
+
+
+def _python_kernel(a: Any, b: Any) -> Any:
+    return a @ b.T
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "why"),
+    [
+        (OneVsRestClassifier(SVC()).fit(X, THREE), "nearest", "one-vs-rest machine answers by the largest of several"),
+        (
+            SVC(kernel="sigmoid", gamma=0.1).fit(X, y),
+            "geometry",
+            "geometry needs a kernel known to be positive semi-de",
+        ),
+        (SVC(kernel="sigmoid", gamma=0.1).fit(X, y), "fast_stopping", "fast_stopping needs a kernel known to be posit"),
+        (SVC(kernel=_python_kernel).fit(X, y), "reduced_set", "with a Python function as kernel there are the dense"),
+        (SVC(kernel=_python_kernel).fit(X, y), "linear_filter", "linear_filter needs rows that are vectors"),
+        (SVR().fit(X, y), "linear_filter", "a regressor, whose outputs are the answer, has no use for it"),
+    ],
+)
+def test_a_method_asked_for_that_cannot_serve_is_an_error_that_says_why(model: Any, name: str, why: str) -> None:
+    assert why in METHODS[name].is_usable_for(dormie.read(model)).why_not
+    with pytest.raises(ValueError, match=why):
+        dormie.compile(model, methods=[name])
+    if not isinstance(model, SVR):
+        with pytest.raises(ValueError, match=why):
+            dormie.compile(model, X, risk=0.05, methods=[name])
+
+
+def test_usable_methods_have_no_reason_against_them() -> None:
+    machine = dormie.read(SVC().fit(X, y))
+    for method in METHODS.values():
+        assert method.is_usable_for(machine)
+        assert not method.is_usable_for(machine).why_not
