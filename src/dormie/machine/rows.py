@@ -154,7 +154,7 @@ def _to_matrix(shape: tuple[int, ...], features: int) -> str:
 
 
 def _addressable(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The rows, copied if they are not aligned, as a field of a record array: the native core needs aligned elements."""
+    """The rows, copied if their elements are not aligned (a field of a record array): the native core needs that."""
     if rows.flags.aligned and all(step % rows.itemsize == 0 for step in rows.strides):
         return rows
     return rows.copy()
