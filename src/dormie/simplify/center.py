@@ -6,8 +6,8 @@ points. Such machines are not changed, and are evaluated by differences.
 
 Preserves every kernel value up to a relative change of 2 gamma sum_j |x_j - s_j| u (|x_j - c_j| + |s_j - c_j|),
 u = 2^-53: the two subtractions have errors of half a unit in the last place each. Most of them are exact: the centre
-c_j is a multiple of a power of two close to the standard deviation of feature j, so s_j - c_j is exact wherever c_j is no
-further from s_j than 0 is, and always for integers and other numbers of few bits.
+c_j is a multiple of a power of two close to the standard deviation of feature j, so s_j - c_j is exact wherever c_j is
+no further from s_j than 0 is, and always for integers and other numbers of few bits.
 
 An input map (x - a)/b becomes (x - (a + b c))/b. Rounding a + b c moves every mapped row by at most u |a_j/b_j + c_j|
 in feature j, which is no more than the rounding of (x_j - a_j)/b_j before, as mapped rows lie around c.
