@@ -133,15 +133,17 @@ class Machine:
 
     @property
     def n_points(self) -> int:
+        """The number L of points."""
         return len(self.weights)
 
     @property
     def n_outputs(self) -> int:
+        """The number c of outputs."""
         return int(self.weights.shape[1])
 
     @property
     def of_vectors(self) -> bool:
-        """Whether points and rows are vectors; with a `Custom` kernel they may be anything."""
+        """Whether points and rows are vectors; with a `Custom` kernel they may be objects of any type."""
         return isinstance(self.points, np.ndarray) and self.points.ndim == 2
 
     @property
