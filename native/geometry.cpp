@@ -123,7 +123,7 @@ class Geometry::Block {
         return !open_.empty();
     }
 
-    // G and radius of row r after done() landmarks; bounds as derived in geometry.py.
+    // G and radius of row r after done() landmarks; bounds as derived in methods/geometry/span.py.
     void interval(int r, const double *&middle, const double *&radius) {
         const Span &s = g_.span_;
         const ptrdiff_t c = g_.machine_.outputs, k = done_ - 1;

@@ -42,11 +42,13 @@ PUBLIC = dict(public())
 
 
 def members(name: str) -> Iterator[str]:
-    """The public methods that a class itself defines."""
+    """The public methods that a class itself defines, but for overrides, which inherit their documentation."""
     found = PUBLIC[name]
     if inspect.isclass(found):
         for member, value in vars(found).items():
-            if not member.startswith("_") and inspect.isfunction(inspect.unwrap(value) if callable(value) else value):
+            function = inspect.unwrap(value) if callable(value) else value
+            inherits = value.__doc__ is None and inspect.getdoc(value) is not None
+            if not member.startswith("_") and inspect.isfunction(function) and not inherits:
                 yield f"{name}.{member}"
 
 

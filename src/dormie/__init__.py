@@ -4,9 +4,9 @@
     fast = dormie.compile(svc)      # the same answers, sooner
     fast.predict(X)
 
-`compile` reads a model into a `Machine` (the normal form), simplifies it exactly, plans its stages, and returns a
-`Predictor`. `Predictor.save` and `load` keep plans in files that hold nothing executable. `reduce` gives a machine of
-few vectors that stands for one of many.
+`compile` reads a model as a `Machine` (the normal form), simplifies it exactly, chooses the stages of its cascade, and
+returns a `Predictor`. `Predictor.save` and `load` keep plans in files that hold nothing executable. `reduce`
+approximates a machine of many support vectors by one of few.
 """
 
 from __future__ import annotations
@@ -68,10 +68,61 @@ _aliases.install()
 
 
 def load(path: str | os.PathLike[str]) -> Predictor:
-    """The predictor that `Predictor.save` wrote. Runs nothing from the file; needs no scikit-learn."""
+    """
+    Load a predictor from a plan file.
+
+    Nothing in the file is executed, and scikit-learn is not needed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `Predictor.save` wrote.
+
+    Returns
+    -------
+    Predictor
+        The predictor, with the same answers as the one that was saved.
+
+    Raises
+    ------
+    PlanFileError
+        If the file is damaged, of another protocol, or not a plan file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fast = dormie.compile(SVC().fit(X, y))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fast.save(Path(folder) / "iris.dormie")
+    ...     loaded = dormie.load(Path(folder) / "iris.dormie")
+    >>> bool((loaded.predict(X) == fast.predict(X)).all())
+    True
+    """
     return Predictor(plan_file.load(path))
 
 
 def build_info() -> dict[str, Any]:
-    """Version, whether the native core is there, its compiler and instruction set, and the threads used."""
+    """
+    Describe this installation of dormie.
+
+    Returns
+    -------
+    dict
+        The version, whether the native core is installed ("native"), its compiler and instruction set, and the number
+        of threads in use.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> info = dormie.build_info()
+    >>> info["version"] == dormie.__version__
+    True
+    >>> info["threads"] >= 1
+    True
+    """
     return {"version": __version__, **backend.info(), "threads": backend.threads()}

@@ -1,6 +1,6 @@
-"""Modules under a second name: public ones with short names, and old names that work for one release more.
+"""Second names of modules: short public names, and old names that work for one more release, with a warning.
 
-`dormie.kernels` is `dormie.machine.kernels`, and so on: users should not have to know in which room a thing lives.
+`dormie.kernels` is `dormie.machine.kernels`, and so on, so that users need not know how the source is laid out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RENAMED = {
 
 
 class _Finder:
-    """Knows modules by their other names."""
+    """Finds a module by its second name."""
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
         real = _real_name(fullname)
@@ -35,7 +35,10 @@ class _Finder:
 
 
 class _Alias:
-    """Gives the module that is there, not a second copy of it. (No importlib.abc.Loader: that takes long to import.)"""
+    """Loads the module itself for its second name, not a copy of it.
+
+    Not an importlib.abc.Loader: that module takes long to import.
+    """
 
     def __init__(self, real: str) -> None:
         self._real = real
@@ -50,11 +53,11 @@ class _Alias:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._own_spec  # the import system has put the alias in its place
+        module.__spec__ = self._own_spec  # the import system has replaced it by that of the second name
 
 
 def _real_name(name: str) -> str:
-    """The name of a module, or of one inside an aliased package, in the house."""
+    """The full name of a module, or of one inside a package, that was asked for by its second name."""
     for alias, real in (PUBLIC | RENAMED).items():
         if name == alias or name.startswith(f"{alias}."):
             return real + name.removeprefix(alias)
@@ -62,5 +65,5 @@ def _real_name(name: str) -> str:
 
 
 def install() -> None:
-    """Make the other names importable."""
+    """Make the second names importable."""
     sys.meta_path.insert(0, _Finder())

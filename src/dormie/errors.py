@@ -1,21 +1,21 @@
-"""The errors and warnings a caller may want to catch by name; every other error is a plain ValueError or TypeError."""
+"""The errors and warnings that callers may want to catch by name; all others are plain ValueError or TypeError."""
 
 
 class UnreadableModelError(ValueError):
-    """A model that cannot be brought to normal form. The message says what to do instead."""
+    """The model cannot be read as a kernel machine. The message says what to do instead."""
 
 
 class PlanFileError(ValueError):
-    """A plan file that is damaged, of another protocol, or not a plan file at all."""
+    """The plan file is damaged, of another protocol, or not a plan file at all."""
 
 
 class TrainingRowsWarning(UserWarning):
-    """Rows to calibrate on that look like those the model was trained on."""
+    """The calibration rows look like rows that the model was trained on, so a certified risk would be too low."""
 
 
 class MissingClassWarning(UserWarning):
-    """A risk for each class that holds for some classes only: the rows to certify on had none of the others."""
+    """The risk is certified for some classes only: no calibration row is of the others."""
 
 
 class BrokenPromiseWarning(UserWarning):
-    """An audit has found more disagreement with the full machine than the plan promises."""
+    """An audit found more disagreements with the full machine than the plan's guarantee allows."""

@@ -46,3 +46,17 @@ def test_a_part_of_another_type_is_refused_by_name(kernel: Any, part: str, given
 def test_names_may_come_in_any_sequence() -> None:
     for names in (["a", "b"], np.array(["a", "b"], dtype=object)):
         assert Machine(**PARTS | {"feature_names": names}).feature_names == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("center", "scale", "words"),
+    [
+        ([1.0, 0.0], [1.0, 1.0], "centred input"),
+        ([0.0, 0.0], [1.0, 2.0], "scaled input"),
+        ([1.0, 0.0], [1.0, 2.0], "centred and scaled input"),
+        ([0.0, 0.0], [1.0, 1.0], "mapped input"),
+    ],
+)
+def test_the_representation_says_what_the_input_map_does(center: list[float], scale: list[float], words: str) -> None:
+    machine = Machine(**PARTS | {"input_map": Affine(np.array(center), np.array(scale))})
+    assert repr(machine) == f"Machine(RBF(gamma=0.5), 3 points of 2 features, 1 output, Sign, {words})"

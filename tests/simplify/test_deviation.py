@@ -14,7 +14,7 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.margin import Margin
 from dormie.machine.rules import Value
-from dormie.numerics.rounding import in_terms_of, margin, source_rounding
+from dormie.numerics.rounding import margin, remapped_margin, source_rounding
 from dormie.simplify import REWRITES, simplify
 from tests.oracles import long_double
 from tests.properties.strategies import POINTS, adversarial_machines, by_hand
@@ -113,7 +113,7 @@ def test_margins_by_rows_under_another_map_hold() -> None:
     old, new = (Affine(rng.normal(size=4) * 3, rng.uniform(0.1, 5, size=4)) for _ in range(2))
     margin_of_old = Margin(np.array([0.1]), np.array([1.0]), 2.0, 0.3, 2)
     rows = rng.normal(size=(100, 4)) * 10
-    by_new = in_terms_of(margin_of_old, old, new)(np.linalg.norm(new(rows), axis=1))
+    by_new = remapped_margin(margin_of_old, old, new)(np.linalg.norm(new(rows), axis=1))
     assert (by_new >= margin_of_old(np.linalg.norm(old(rows), axis=1))).all()
 
 

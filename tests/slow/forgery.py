@@ -30,7 +30,7 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.tree import TreeWalk, greedy
-from dormie.numerics.rounding import of_terms
+from dormie.numerics.rounding import kernel_sum_margin
 from dormie.plan.file import archive, npy
 from dormie.plan.file.describe import describe
 from dormie.plan.file.document import SCHEMA, Document
@@ -109,7 +109,7 @@ def _origin(rng: Generator, machine: Machine) -> Origin:
     points, weights = rng.normal(size=(POINTS + 9, FEATURES)), rng.normal(size=(POINTS + 9, machine.n_outputs))
     input_map = _scaler(rng) if rng.random() < 0.5 else machine.input_map
     source = replace(machine, points=points, weights=weights, input_map=input_map)
-    return Origin(source, of_terms(source, 1e-15 * np.abs(weights)))
+    return Origin(source, kernel_sum_margin(source, 1e-15 * np.abs(weights)))
 
 
 def _certified_stages(machine: Machine) -> list[Stage]:

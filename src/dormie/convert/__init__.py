@@ -1,11 +1,12 @@
-"""Readers: every source of a trained model, brought to the normal form.
+"""Trained models of other libraries, read as machines and written back.
 
-    Machine ─────────────────────────────▶ as it is
-    path ─────────────▶ libsvm.py ───────▶ Machine
-    scikit-learn ─────▶ sklearn.py ──────▶ Machine      (one file a family: sklearn_svm.py, sklearn_regression.py, ...)
+    Machine ───────────────────────────────────▶ unchanged
+    path of a text model ──▶ libsvm/reader.py ─▶ Machine      libsvm/writer.py:  Machine ─▶ text model
+    scikit-learn model ────▶ sklearn/reader.py ▶ Machine      sklearn/writer.py: Machine ─▶ fitted model
 
-What cannot be read is refused with an `UnreadableModelError` that says what to do instead. scikit-learn itself is
-imported only once a model of its own arrives.
+`sklearn/` has one file for each family of models: svm, regression, multiclass, scalers, estimators (dormie's own). A
+model that cannot be read raises an `UnreadableModelError` that says what to do instead. scikit-learn is imported only
+when one of its models is read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,34 @@ __all__ = ["read"]
 
 
 def read(model: Any) -> Machine:
-    """The normal form of a fitted scikit-learn model, a LIBSVM text model (by path), or a `Machine`."""
+    """
+    Read a trained model as a `Machine`.
+
+    Parameters
+    ----------
+    model : estimator, str, path-like or Machine
+        A fitted scikit-learn model (an SVM, kernel ridge, a Gaussian process regressor, a pipeline or search that ends
+        in one, ...), the path of a LIBSVM text model, or a machine, which is returned unchanged.
+
+    Returns
+    -------
+    Machine
+        The model in normal form.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the model is not fitted, not a kernel machine, or its file is damaged. The message says what to do instead.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> dormie.read(SVC(gamma=0.5).fit(X, y))
+    Machine(RBF(gamma=0.5), ... points of 4 features, 3 outputs, OneVsOneVote)
+    """
     if isinstance(model, Machine):
         return model
     if isinstance(model, str | PathLike):

@@ -1,8 +1,8 @@
-"""LIBSVM's packing of one-vs-one coefficients, opened and closed.
+"""Conversion between LIBSVM's packed one-vs-one coefficients and weights with one column for each pair.
 
-Each support vector belongs to one of k classes and takes part in the k - 1 pairs that its class is in. LIBSVM
-stores just those: k - 1 numbers a vector, vectors grouped by class. In the pair a < b a vector of class a finds
-its number in row b - 1, a vector of class b in row a. Opened, there is one column of weights for every pair.
+A support vector belongs to one of k classes and has a coefficient in each of the k - 1 pairs that include its class.
+LIBSVM stores these k - 1 numbers for each vector, vectors grouped by class: for the pair a < b, the coefficient of a
+vector of class a is in row b - 1, that of a vector of class b in row a.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dormie.machine import Floats
 
 
 def expand(packed: Floats, n_support: Any) -> Floats:
-    """Weights L x k(k-1)/2 from (k - 1) x L packed coefficients of vectors grouped by class."""
+    """The weights (L x k(k-1)/2) of packed coefficients ((k - 1) x L) of vectors grouped by class."""
     k, total = len(n_support), packed.shape[1]
     if packed.shape[0] != k - 1 or sum(n_support) != total:
         raise ValueError(f"{packed.shape[0]} x {total} coefficients do not fit {list(n_support)} vectors a class")
@@ -33,18 +33,18 @@ def expand(packed: Floats, n_support: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Packed:
-    """Coefficients as LIBSVM keeps them, vectors grouped by class."""
+    """Coefficients as LIBSVM stores them, vectors grouped by class."""
 
-    source: npt.NDArray[np.intp]  # the point that each vector is: one with weights everywhere comes several times
+    source: npt.NDArray[np.intp]  # the number of each vector's point; a point may occur several times
     coefficients: Floats  # (k - 1) x vectors
-    n_support: npt.NDArray[np.intp]  # of every class
+    n_support: npt.NDArray[np.intp]  # vectors of each class
 
 
 def pack(weights: Floats, k: int) -> Packed:
-    """The weights of k(k-1)/2 pairs, packed.
+    """Pack the weights of k(k-1)/2 pairs.
 
-    A point whose pairs share no class (those of a reduced set serve every pair) is taken apart: one vector for each
-    class, with the pairs that the class comes first in.
+    A point whose pairs share no class (a point of a reduced set has weights for every pair) becomes several vectors:
+    one for each class, with the weights of the pairs in which that class is the first.
     """
     single = owners(weights, k)
     shared = np.flatnonzero(single < 0)
@@ -63,9 +63,10 @@ def pack(weights: Floats, k: int) -> Packed:
 
 
 def owners(weights: Floats, k: int) -> npt.NDArray[np.intp]:
-    """The class that every vector belongs to, or -1 where it takes part in pairs of no common class.
+    """The class of every vector, or -1 where its pairs share no class.
 
-    A vector of a single pair could belong to either class: trained machines vote for their own, so the sign tells.
+    A vector with a weight for a single pair could belong to either class. In trained machines a support vector's weight
+    favours its own class, so the sign decides.
     """
     first, second = np.triu_indices(k, 1)
     side = np.zeros((len(first), k))

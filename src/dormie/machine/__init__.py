@@ -1,9 +1,10 @@
-"""What every model becomes: a machine in normal form, G(x) = sum_i beta_i K(map(x), s_i) + b, and a rule.
+"""The normal form that every model is read as: G(x) = sum_i beta_i K(map(x), s_i) + b, and a rule.
 
-typing     names of arrays             margin     how near to the border rounding counts
-kernels    K(u, v)                     machine    the normal form: `Machine`
-rules      outputs to answers          rows       rows as users have them (csr, frames: sparse ones, data frames)
-input_map  what happens to a row first
+machine    the normal form itself: `Machine`         rows    checks rows as users pass them
+kernels    K(u, v), and its properties               csr     sparse rows
+rules      outputs to answers                        frames  data frames
+input_map  what is done to a row before the kernel   typing  names of array types
+margin     how far from the decision border an interval must stay, so that rounding cannot change the answer
 """
 
 from dormie.machine.input_map import Affine

@@ -1,7 +1,8 @@
-"""Sparse rows, checked before they are used: scipy trusts the indices of a matrix, and wrong ones end the process.
+"""Checks of sparse rows: scipy does not check the indices of a matrix, and wrong ones crash the process.
 
-What scipy makes is sound; parts that were changed afterwards, or read from elsewhere, need not be. After `as_csr` a
-matrix is as safe to read as a dense one. Nothing here imports scipy: whoever has such a matrix has it loaded.
+Matrices that scipy built are sound; those whose arrays were changed later, or read from a file, may not be. A matrix
+that `as_csr` returns is as safe to read as a dense one. This module does not import scipy: a caller with a sparse
+matrix has already done so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _INDEX_TYPES = frozenset({np.dtype(np.int32), np.dtype(np.int64)})
 
 
 def as_csr(X: Any) -> Any:
-    """A sparse matrix of any format as CSR whose parts fit together; ValueError where they do not."""
+    """Convert a sparse matrix of any format to CSR; ValueError where its arrays do not fit together."""
     rows = X if X.format == "csr" else _converted(X)
     _check_parts(rows)
     _check_indptr(rows)
@@ -36,7 +37,7 @@ def first_not_finite(rows: Any) -> tuple[int, int, float] | None:
 def _converted(X: Any) -> Any:
     try:
         if X.format == "coo":
-            X = type(X)((X.data, (X.row, X.col)), shape=X.shape)  # is checked as it is made
+            X = type(X)((X.data, (X.row, X.col)), shape=X.shape)  # the constructor checks it
         elif hasattr(X, "check_format"):
             X.check_format(full_check=True)
     except ValueError as error:
@@ -69,14 +70,14 @@ def _check_indptr(rows: Any) -> None:
 
 def _check_columns(rows: Any) -> None:
     columns, count = _used(rows.indices, rows), rows.shape[1]
-    unsigned = columns.view(f"u{columns.itemsize}")  # negative ones are the largest: one pass tells
+    unsigned = columns.view(f"u{columns.itemsize}")  # negative indices become the largest: one comparison finds both
     if len(columns) and unsigned.max() >= count:
         place = int((unsigned >= count).argmax())
         raise ValueError(f"row {_row_of(place, rows)}: CSR column index {columns[place]} is outside 0..{count - 1}")
 
 
 def _used(part: npt.NDArray[Any], rows: Any) -> npt.NDArray[Any]:
-    """Data or indices without the room that may be left after the last entry."""
+    """Data or indices without the unused space that may follow the last entry."""
     return part[: rows.indptr[-1]]
 
 
@@ -85,7 +86,7 @@ def _row_of(place: int, rows: Any) -> int:
 
 
 def _summed(rows: Any) -> Any:
-    """Every column once a row: entries given twice count twice, and may add up to infinity."""
+    """The matrix with duplicate entries added up, as scipy defines them; the sums may overflow to infinity."""
     summed = rows.astype(np.float64, copy=True)
     with np.errstate(over="ignore", invalid="ignore"):
         summed.sum_duplicates()

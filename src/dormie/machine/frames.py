@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, and what looks like them: columns checked by name, values brought to an array."""
+"""Data frames of pandas, polars and similar libraries: column names are checked, values converted to an array."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 
 def values_of_frame(X: Any, feature_names: tuple[str, ...] | None) -> np.ndarray[Any, Any]:
-    """The values of a data frame whose columns are those of training, where these are known, in that order."""
+    """The values of a data frame; an error unless its columns are those of training, in order (None: any columns)."""
     if not hasattr(X, "to_numpy"):
         raise TypeError(f"X is a {type(X).__name__}; pass a pandas or polars data frame, or an array")
     if feature_names is not None:
         _check_names([str(name) for name in X.columns], feature_names)
     types = set(getattr(X, "dtypes", ()))
-    if any(_is_time(dtype) for dtype in types):  # polars would give days or microseconds
+    if any(_is_time(dtype) for dtype in types):  # polars would convert them to days or microseconds
         name, dtype = next((name, dtype) for name, dtype in zip(X.columns, X.dtypes, strict=True) if _is_time(dtype))
         raise TypeError(f"column {str(name)!r} has values of type {dtype}; encode them as floats first")
     if _comes_as_objects(types):
@@ -23,13 +23,13 @@ def values_of_frame(X: Any, feature_names: tuple[str, ...] | None) -> np.ndarray
 
 
 def _is_time(dtype: Any) -> bool:
-    """Whether a column of a data frame has dates, times or durations, by the ways of pandas and of polars."""
+    """Whether a column type of pandas or polars holds dates, times or durations."""
     is_temporal = getattr(dtype, "is_temporal", None)
     return bool(is_temporal()) if callable(is_temporal) else getattr(dtype, "kind", None) in ("m", "M")
 
 
 def _comes_as_objects(types: set[Any]) -> bool:
-    """Whether pandas would box every value, though all are numbers: nullable columns, or booleans among others."""
+    """Whether pandas would return Python objects though all values are numbers: nullable or mixed boolean columns."""
     kinds = {getattr(dtype, "kind", "") for dtype in types}
     mixed = len(kinds) > 1 and "b" in kinds
     return kinds <= set("biuf") and (mixed or not all(isinstance(dtype, np.dtype) for dtype in types))

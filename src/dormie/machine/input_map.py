@@ -1,7 +1,7 @@
-"""The input map: what a model does to every row before its kernel sees it, such as a scaler of a pipeline.
+"""The input map: what a model does to every row before its kernel is applied, such as the scaler of a pipeline.
 
-Points of a machine are already in mapped coordinates. The map is affine, one center and one scale a feature, and keeps
-the steps that the model itself takes, because ties depend on their rounding.
+The points of a machine are already in mapped coordinates. The map is affine, with one center and one scale for each
+feature. It also keeps the steps that the model itself takes, because their rounding decides ties.
 """
 
 from __future__ import annotations
@@ -18,10 +18,34 @@ MAP_STEPS = ("subtract", "divide", "multiply", "add")  # in the order of MapStep
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """The input map x -> (x - center) / scale, one center and one scale a feature.
+    """
+    The affine input map x -> (x - center) / scale.
 
-    `steps` says how the model itself computes the map, where that is otherwise: names out of `MAP_STEPS` and a number a
-    feature for each, one step after the other. The result is the same but for rounding.
+    Parameters
+    ----------
+    center : array-like of shape (d,)
+        What is subtracted from each feature.
+    scale : array-like of shape (d,)
+        What each feature is divided by, then. No entry may be 0.
+    steps : tuple of (str, array-like of shape (d,)) pairs, default ()
+        How the model itself computes the map, where that differs from one subtraction and one division: a sequence of
+        "subtract", "divide", "multiply" and "add", each with a number for each feature. The result differs from that
+        of center and scale only in its rounding.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a number is not finite, a scale is 0, or a step is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dormie
+    >>> scaler = dormie.Affine(center=[1.0, 0.0], scale=[2.0, 4.0])
+    >>> scaler(np.array([[3.0, 4.0]]))
+    array([[1., 1.]])
+    >>> scaler.inverse(np.array([[1.0, 1.0]]))
+    array([[3., 4.]])
     """
 
     center: Floats
@@ -42,17 +66,42 @@ class Affine:
                 raise ValueError(f"Affine: no step {name!r} with {values.shape} numbers; steps are {MAP_STEPS}")
 
     def __call__(self, rows: Any) -> Floats:
+        """Map rows, in one subtraction and one division."""
         return np.asarray((rows - self.center) / self.scale, dtype=np.float64)
 
     def inverse(self, rows: Any) -> Floats:
-        """Rows that the map takes (up to rounding) to these."""
+        """
+        Map rows back.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, d)
+            Rows in mapped coordinates.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, d)
+            The rows that the map takes to `rows`, up to rounding.
+        """
         return np.asarray(rows * self.scale + self.center, dtype=np.float64)
 
     def then(self, other: Affine) -> Affine:
-        """This map followed by another, as one."""
+        """
+        Compose two maps into one.
+
+        Parameters
+        ----------
+        other : Affine
+            The map to apply after this one.
+
+        Returns
+        -------
+        Affine
+            One map with the same result, up to rounding.
+        """
         return Affine(self.center + self.scale * other.center, self.scale * other.scale)
 
     @property
     def all_steps(self) -> tuple[tuple[str, Floats], ...]:
-        """What the model does to a row, one step after the other."""
+        """The model's own steps, in order: one subtraction and one division where `steps` is empty."""
         return self.steps or (("subtract", self.center), ("divide", self.scale))

@@ -1,7 +1,10 @@
-"""Kernels as small values: what they compute, and what may be assumed of them.
+"""Kernel functions K(u, v), and the properties of each that bounds may rely on.
 
-A bound that rests on geometry (Cauchy-Schwarz, projections) asks `positive_semidefinite` first; a one-sided
-bound asks `nonnegative`. `matrix` is the obvious NumPy form, the oracle for the native tiles.
+Bounds that use geometry (Cauchy-Schwarz, projections) require `positive_semidefinite`; one-sided bounds require
+`nonnegative`. `matrix` computes a kernel matrix with NumPy, and tests compare the native core with it.
+
+A new kernel needs a class here, a bound on its rounding in `dormie.numerics.rounding`, and, to run in the native core,
+an entry in `dormie.numerics.backend` and in native/ops.hpp. Until then `Custom` serves.
 """
 
 from __future__ import annotations
@@ -19,24 +22,60 @@ __all__ = ["RBF", "Custom", "Kernel", "Linear", "Normalized", "Polynomial", "Sig
 
 Matrix = npt.NDArray[np.float64]
 
-_HIGHEST_DEGREE = 10**6  # far beyond where powers mean anything, and within the whole numbers of the native core
+_HIGHEST_DEGREE = 10**6  # far beyond any useful degree, and small enough for the integers of the native core
 
 
 class Kernel(ABC):
-    """A kernel function K(u, v)."""
+    """
+    A kernel function K(u, v): the base class of all kernels.
+
+    Examples
+    --------
+    >>> from dormie.kernels import RBF, Kernel, Sigmoid
+    >>> isinstance(RBF(0.5), Kernel)
+    True
+    >>> RBF(0.5).positive_semidefinite, Sigmoid(0.5).positive_semidefinite
+    (True, False)
+    """
 
     @abstractmethod
     def matrix(self, a: Any, b: Any) -> Matrix:
-        """K of every row of `a` with every row of `b`."""
+        """
+        Compute the kernel matrix of two sets of rows.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n, d)
+            The rows u.
+        b : ndarray of shape (m, d)
+            The rows v.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            K(u, v) of every row of `a` with every row of `b`.
+        """
 
     @abstractmethod
     def diagonal(self, a: Any) -> Matrix:
-        """K(u, u) for every row of `a`."""
+        """
+        Compute K(u, u) of every row.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n, d)
+            The rows u.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The diagonal of `matrix(a, a)`.
+        """
 
     @property
     @abstractmethod
     def positive_semidefinite(self) -> bool:
-        """Whether K is an inner product in some feature space, whatever the rows."""
+        """Whether K is an inner product in some feature space, for rows of any kind."""
 
     @property
     @abstractmethod
@@ -45,7 +84,7 @@ class Kernel(ABC):
 
     @property
     def is_python(self) -> bool:
-        """Whether K is a Python function: its rounding is not known, and rows are whatever it understands."""
+        """Whether K is a Python function: then its rounding is unknown, and rows may be objects of any type."""
         return False
 
     @property
@@ -68,7 +107,16 @@ def _require_positive_gamma(kernel: object, gamma: float) -> None:
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """K(u, v) = u.v"""
+    """
+    The linear kernel, K(u, v) = u.v.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.kernels import Linear
+    >>> Linear().matrix(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[11.,  2.]])
+    """
 
     def matrix(self, a: Any, b: Any) -> Matrix:
         return np.asarray(a @ b.T)
@@ -87,7 +135,30 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """K(u, v) = (gamma u.v + coef0) ** degree, for a whole degree from 1 to a million."""
+    """
+    The polynomial kernel, K(u, v) = (gamma u.v + coef0)^degree.
+
+    Parameters
+    ----------
+    gamma : float
+        Positive factor of the inner product.
+    coef0 : float, default 0.0
+        Constant term. A negative one makes the kernel indefinite, and geometric bounds are then not used.
+    degree : int, default 3
+        Integer power, from 1 to 1,000,000.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.kernels import Polynomial
+    >>> Polynomial(gamma=1.0, coef0=1.0, degree=2).matrix(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[144.]])
+    """
 
     gamma: float
     coef0: float = 0.0
@@ -118,7 +189,26 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class RBF(Kernel):
-    """K(u, v) = exp(-gamma |u - v|^2)"""
+    """
+    The Gaussian kernel, K(u, v) = exp(-gamma |u - v|^2).
+
+    Parameters
+    ----------
+    gamma : float
+        Positive inverse width: 1 / (2 sigma^2) of a Gaussian with standard deviation sigma.
+
+    Raises
+    ------
+    ValueError
+        If gamma is not positive and finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.kernels import RBF
+    >>> RBF(0.5).matrix(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).round(4)
+    array([[1.    , 0.6065]])
+    """
 
     gamma: float
 
@@ -144,7 +234,30 @@ class RBF(Kernel):
 
 @dataclass(frozen=True)
 class Sigmoid(Kernel):
-    """K(u, v) = tanh(gamma u.v + coef0): not an inner product, so no geometric bound may use it."""
+    """
+    The sigmoid kernel, K(u, v) = tanh(gamma u.v + coef0).
+
+    It is not an inner product, so geometric bounds are never used with it.
+
+    Parameters
+    ----------
+    gamma : float
+        Factor of the inner product.
+    coef0 : float, default 0.0
+        Constant term.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.kernels import Sigmoid
+    >>> Sigmoid(0.5).matrix(np.array([[1.0, 2.0]]), np.array([[2.0, 0.0]])).round(4)
+    array([[0.7616]])
+    """
 
     gamma: float
     coef0: float = 0.0
@@ -169,7 +282,28 @@ class Sigmoid(Kernel):
 
 @dataclass(frozen=True)
 class Normalized(Kernel):
-    """K(u, v) / sqrt(K(u, u) K(v, v)) of an inner kernel; 0 where either vector has K = 0 with itself."""
+    """
+    A kernel divided by the lengths of its feature vectors, K(u, v) / sqrt(K(u, u) K(v, v)).
+
+    It is 0 where K(u, u) or K(v, v) is 0.
+
+    Parameters
+    ----------
+    kernel : Linear, Polynomial or RBF
+        The kernel K to normalise. A polynomial one needs coef0 >= 0.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is of another kind, or a polynomial with a negative coef0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.kernels import Linear, Normalized
+    >>> Normalized(Linear()).matrix(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [0.0, 2.0]]))
+    array([[1. , 0.8]])
+    """
 
     kernel: Linear | Polynomial | RBF
 
@@ -180,7 +314,19 @@ class Normalized(Kernel):
             )
 
     def scale(self, a: Any) -> Matrix:
-        """1 / sqrt(K(u, u)) for every row, 0 where K(u, u) is 0."""
+        """
+        Compute the factor that normalises each row.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n, d)
+            The rows u.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            1 / sqrt(K(u, u)), and 0 where K(u, u) is 0.
+        """
         root = np.sqrt(self.kernel.diagonal(a))
         return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
 
@@ -201,7 +347,29 @@ class Normalized(Kernel):
 
 @dataclass(frozen=True)
 class Custom(Kernel):
-    """Any Python function of two batches of rows that returns their kernel matrix. Reference path only."""
+    """
+    A kernel given as a Python function of two sets of rows.
+
+    Machines with such a kernel are evaluated by calling the function, not in the native core. Rows may be objects of
+    any type that the function accepts.
+
+    Parameters
+    ----------
+    function : callable
+        `function(a, b)` returns the kernel matrix of two sets of rows, of shape `(len(a), len(b))`.
+    positive_semidefinite : bool, default False
+        Whether the function is an inner product in some feature space.
+    nonnegative : bool, default False
+        Whether the function never returns negative values.
+
+    Examples
+    --------
+    >>> from dormie.kernels import Custom
+    >>> def shared_letters(a, b):
+    ...     return [[len(set(u) & set(v)) for v in b] for u in a]
+    >>> Custom(shared_letters, positive_semidefinite=True, nonnegative=True).matrix(["golf"], ["wolf", "par"])
+    array([[3., 0.]])
+    """
 
     function: Callable[[Any, Any], Any]
     positive_semidefinite: bool = False

@@ -1,6 +1,6 @@
 """The normal form of every kernel machine: G(x) = sum_i beta_i K(map(x), s_i) + b, and a rule.
 
-Readers make a `Machine`, simplifications turn one into a smaller one, stages and the planner start from one.
+`dormie.convert` makes a `Machine` of every model, `dormie.simplify` makes it smaller, and the stages evaluate it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dormie.machine.typing import Floats, frozen_floats
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The machine as it was read, before it was rewritten, and how far the rewriting may have moved its outputs."""
+    """The machine as it was before exact rewrites, and a bound on how far they moved its outputs."""
 
     machine: Machine
     deviation: Margin
@@ -28,17 +28,55 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """A trained kernel machine in normal form. Frozen: arrays are private copies and read-only.
+    """
+    A trained kernel machine in normal form: L points, c outputs, and a rule.
 
-    points   L x d, where the terms sit (any sequence of objects with a `Custom` kernel)
-    weights  L x c, one column an output (a vector is taken as one output)
-    bias     c values (a number is taken for all outputs)
-    rule     how outputs become an answer
-    input_map       applied to every row first; points are already in mapped coordinates
-    feature_names   the columns a data frame must have, in order
-    blas_products   whether the model takes inner products by BLAS, as scikit-learn's LIBSVM does of dense rows, and not
-                    one product after the other: the same but for rounding, which ties depend on
-    origin          what this machine was rewritten from, where that changed the rounding of its sum (`with_origin`)
+    A machine is frozen: its arrays are private, read-only copies.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        One of `dormie.kernels`.
+    points : array-like of shape (L, d)
+        The support vectors s_i, in mapped coordinates. With a `Custom` kernel, any sequence of objects.
+    weights : array-like of shape (L, c) or (L,)
+        The coefficients beta_i, one column for each output.
+    bias : array-like of shape (c,) or float
+        The constants b; a number serves all outputs.
+    rule : Rule
+        One of `dormie.rules`: how outputs become an answer.
+    input_map : Affine or None, default None
+        Applied to every row first.
+    feature_names : sequence of str or None, default None
+        The columns that a data frame must have, in order.
+    blas_products : bool, default False
+        Whether the model computes inner products with BLAS, as scikit-learn's LIBSVM does for dense rows, and not one
+        product after the other. The two differ in rounding, which decides ties.
+
+    Raises
+    ------
+    TypeError
+        If a part is of the wrong type.
+    ValueError
+        If shapes do not fit together, or a number is not finite.
+
+    Notes
+    -----
+    The outputs of a row x are G(x) = sum_i beta_i K(map(x), s_i) + b.
+
+    The attribute `origin` holds the machine that this one was rewritten from, where the rewriting changed how the sum
+    rounds; None otherwise.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from dormie.kernels import RBF
+    >>> from dormie.rules import Sign
+    >>> machine = dormie.Machine(RBF(0.5), [[0.0, 0.0], [1.0, 1.0]], [1.0, -1.0], 0.0, Sign(["far", "near"]))
+    >>> machine
+    Machine(RBF(gamma=0.5), 2 points of 2 features, 1 output, Sign)
+    >>> dormie.compile(machine).predict([[0.1, 0.0], [2.0, 1.0]])
+    array(['near', 'far'], dtype='<U4')
     """
 
     kernel: Kernel
@@ -69,7 +107,7 @@ class Machine:
         self.rule.check_outputs(self.n_outputs)
 
     def _check_types(self) -> None:
-        """Raise TypeError for what would fail later, far from here."""
+        """Raise TypeError for a part of the wrong type, which would otherwise fail later with an unclear message."""
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"Machine: kernel must be one of dormie.kernels, such as RBF(0.5), got {self.kernel!r}")
         if not isinstance(self.rule, Rule):
@@ -95,31 +133,62 @@ class Machine:
 
     @property
     def n_points(self) -> int:
+        """The number L of points."""
         return len(self.weights)
 
     @property
     def n_outputs(self) -> int:
+        """The number c of outputs."""
         return int(self.weights.shape[1])
 
     @property
     def of_vectors(self) -> bool:
-        """Whether points and rows are vectors; with a `Custom` kernel they may be anything."""
+        """Whether points and rows are vectors; with a `Custom` kernel they may be objects of any type."""
         return isinstance(self.points, np.ndarray) and self.points.ndim == 2
 
     @property
     def n_features(self) -> int:
-        """Columns of a row; points of a `Custom` kernel need not be vectors, and then this is an error."""
+        """The number of columns of a row; AttributeError where points are not vectors (`of_vectors`)."""
         columns: int = self.points.shape[1]
         return columns
 
     def with_origin(self, origin: Origin | None) -> Machine:
-        """The same machine, known to come from another."""
+        """
+        Copy the machine, with a note of what it was rewritten from.
+
+        Parameters
+        ----------
+        origin : Origin or None
+            The machine before the rewriting, and a bound on how far the outputs moved.
+
+        Returns
+        -------
+        Machine
+            The same machine with this origin.
+        """
         machine = replace(self)
         object.__setattr__(machine, "origin", origin)
         return machine
 
     def changed(self, **changes: Any) -> Machine:
-        """The same sum with another rule, input map or feature names, and so of its origin."""
+        """
+        Copy the machine with another rule, input map or feature names, and change its origin alike.
+
+        Parameters
+        ----------
+        **changes : dict
+            New values of `rule`, `input_map` or `feature_names`.
+
+        Returns
+        -------
+        Machine
+            The changed copy.
+
+        Raises
+        ------
+        ValueError
+            If the input map is to change and the origin has one of its own.
+        """
         machine, origin = replace(self, **changes), self.origin
         if origin is None:
             return machine
@@ -128,18 +197,24 @@ class Machine:
         return machine.with_origin(Origin(replace(origin.machine, **changes), origin.deviation))
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        # Through the constructor, so that an unpickled machine is checked and read-only again.
+        # An unpickled machine goes through the constructor, which checks it and makes it read-only again.
         return _restored, (self.origin, *(getattr(self, f.name) for f in fields(self) if f.init))
 
     def __repr__(self) -> str:
         outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
         features = f" of {self.n_features} features" if self.of_vectors else ""
-        mapped = ", scaled input" if self.input_map is not None else ""
+        mapped = f", {_in_words(self.input_map)} input" if self.input_map is not None else ""
         rule = type(self.rule).__name__
         return f"Machine({self.kernel}, {self.n_points:,} points{features}, {outputs}, {rule}{mapped})"
 
 
+def _in_words(input_map: Affine) -> str:
+    """What an input map does to rows."""
+    done = {"centred": input_map.center.any(), "scaled": (input_map.scale != 1).any()}
+    return " and ".join(word for word, does in done.items() if does) or "mapped"
+
+
 def _restored(origin: Origin | None, *arguments: Any) -> Machine:
-    """A machine from its pickle."""
+    """Rebuild a machine from its pickle."""
     machine = Machine(*arguments)
     return machine if origin is None else machine.with_origin(origin)

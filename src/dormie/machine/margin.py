@@ -1,9 +1,10 @@
-"""How near to the border an answer is no longer a matter of the real-number sum.
+"""How far from the decision border an interval must stay, so that rounding cannot change the answer.
 
-A model's own float64 sum rounds too. Within r(x), the bound on that rounding, its answer may be another than that of
-the real-number sum, and it is the model's answer that users expect. So an exact plan settles a row only where its
-interval stays clear of the border by r(x) and by what exact rewrites may have moved the outputs; all others are decided
-by the model's own sum, repeated (`dormie.numerics.source_sum`).
+The model's own float64 sum is rounded as well. Where its real-number value is within r(x), the bound on that rounding,
+of the border, the model may give another answer than the real-number sum does, and users expect the model's. So an
+exact plan settles a row only if its interval stays clear of the border by r(x) plus the bound on what exact rewrites
+changed. All other rows are decided by repeating the model's own sum (`dormie.numerics.source_sum`). The bounds are
+derived in `dormie.numerics.rounding`; native/margin.hpp is the native twin of `Margin`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_DEGREE = 1_000_000  # as of a polynomial kernel
-LOST_LENGTH = 1e-150  # more than a norm loses when squares leave the range of doubles
+_MOST_DEGREE = 1_000_000  # the highest of a polynomial kernel
+LOST_LENGTH = 1e-150  # more than a norm loses when the squares of its entries underflow
 
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """A bound for each output that grows with the norm t of a mapped row: constant + slope (gain t + start)^degree."""
+    """A bound for each output as a function of the norm t of a mapped row: constant + slope (gain t + start)^degree."""
 
     constant: Floats
     slope: Floats
@@ -50,21 +51,21 @@ class Margin:
 
     @classmethod
     def none(cls, outputs: int) -> Margin:
-        """No margin at all."""
+        """The margin 0."""
         return cls(np.zeros(outputs), np.zeros(outputs))
 
     def __bool__(self) -> bool:
         return bool(self.constant.any() or self.slope.any())
 
     def __call__(self, norms: Any) -> Floats:
-        """The bounds of rows with these norms, rows x outputs."""
+        """The bounds (rows x outputs) of mapped rows with these norms."""
         with np.errstate(over="ignore", invalid="ignore"):
             power = (self.gain * (np.asarray(norms) + LOST_LENGTH) + self.start) ** self.degree
             bounds = self.constant + np.where(self.slope > 0, np.multiply.outer(power, self.slope), 0.0)
-            return np.where(np.isnan(bounds), np.inf, bounds)  # 0 times infinity: nothing is known
+            return np.where(np.isnan(bounds), np.inf, bounds)  # 0 times infinity: there is no bound
 
     def __add__(self, other: Margin) -> Margin:
-        """A bound on the sum of two differences."""
+        """A margin that is at least the sum of two."""
         if not self.slope.any():
             return Margin(self.constant + other.constant, other.slope, other.gain, other.start, other.degree)
         if not other.slope.any():
@@ -75,7 +76,7 @@ class Margin:
         return Margin(self.constant + other.constant, self.slope + other.slope, gain, start, self.degree)
 
     def without_infinity(self) -> Margin:
-        """The same in finite numbers: where nothing is known of an output, its constant is the largest there is."""
+        """The margin in finite numbers, for a file: where an output has no bound, the largest float64 stands for it."""
         boundless = not (np.isfinite(self.gain) and np.isfinite(self.start))
         unknown = np.isinf(self.constant) | np.isinf(self.slope) | (boundless & (self.slope > 0))
         constant = np.where(unknown, np.finfo(np.float64).max, self.constant)
@@ -83,5 +84,5 @@ class Margin:
         return Margin(constant, np.where(unknown, 0.0, self.slope), gain, start, self.degree)
 
     def of_norms(self, stretch: float, shift: float) -> Margin:
-        """The same bound in terms of another norm t', where t is at most stretch t' + shift."""
+        """The same bound as a function of another norm t', where t is at most stretch t' + shift."""
         return Margin(self.constant, self.slope, self.gain * stretch, self.start + self.gain * shift, self.degree)

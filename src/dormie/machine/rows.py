@@ -1,8 +1,8 @@
-"""Rows as users have them, brought to what the stages read: a float32 or float64 matrix, or CSR.
+"""Rows as users pass them, converted to what the stages read: a float32 or float64 matrix, or CSR.
 
-Nothing is copied that need not be, and shapes are looked at before values. Whatever is wrong is said with its row,
-column or parameter. NaN and infinity are looked for later, by whoever reads the values anyway: the native core, or
-`require_finite` on the reference path, and where an answer may be given before a row is read.
+Data is copied only where necessary, and shapes are checked before values. Errors name the row, the column or the
+parameter. NaN and infinity are not checked for here but where the values are read anyway: in the native core, or with
+`require_finite` on the NumPy path and where an answer may be given before the row is read.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte 
 
 
 def check_rows(X: Any, machine: Machine) -> Any:
-    """The rows of X, ready for the stages of a plan for `machine`."""
+    """Check the rows of X and convert them to what the stages of a plan for `machine` read."""
     if machine.kernel.is_python and not machine.of_vectors:
         require_complete(X)
         return as_array(X)
     if type(X) is np.ndarray and X.dtype in _READY:
         if X.flags.carray and X.ndim == 2 and X.shape[1] == machine.n_features:
-            return X  # the usual case, and for single rows the cost of asking counts
+            return X  # the usual case: for single rows even the time of further checks counts
         rows = X
     elif is_sparse(X):
         return _check_sparse(X, machine.n_features)
@@ -41,7 +41,7 @@ def check_rows(X: Any, machine: Machine) -> Any:
 
 
 def require_complete(X: Any) -> None:
-    """Refuse what NumPy would take without a word, but not as it was meant: masked values, and work not done yet."""
+    """Raise an error for what NumPy would convert silently but wrongly: masked values and lazy collections."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         where = _place(np.argwhere(np.ma.getmaskarray(X))[0])
         raise ValueError(
@@ -59,14 +59,14 @@ def require_complete(X: Any) -> None:
 
 
 def _is_dask(X: Any) -> bool:
-    """Whether X, or what it wraps (as xarray does), is a graph of work to do; asked without importing dask."""
+    """Whether X is a Dask collection, or wraps one (as xarray does); does not import dask."""
     if isinstance(X, np.ndarray) or not hasattr(X, "__dask_graph__"):
         return False
     return type(X).__module__.split(".")[0] == "dask" or X.__dask_graph__() is not None
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a scipy sparse matrix or array, asked without importing scipy.sparse."""
+    """Whether X is a scipy sparse matrix or array; does not import scipy.sparse."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and bool(module.issparse(X))
 
@@ -77,12 +77,12 @@ def dense(rows: Any) -> Floats:
 
 
 def some(rows: Any, which: npt.NDArray[np.intp] | npt.NDArray[np.int64]) -> Any:
-    """Some of the rows, by number, whatever holds them: a list of strings has no such index."""
+    """The rows with these numbers, from an array or from a list, which NumPy integers cannot index."""
     return [rows[i] for i in which.tolist()] if isinstance(rows, list | tuple) else rows[which]
 
 
 def as_array(rows: Any) -> Any:
-    """Rows with a shape: what a Python kernel may be of (strings, graphs) becomes an array of objects."""
+    """Rows of a Python kernel as an array: objects such as strings or graphs become an array of objects."""
     if isinstance(rows, str | bytes):
         raise TypeError(f"X is one string, {rows!r}; for one row pass [X]")
     if hasattr(rows, "to_numpy"):
@@ -91,25 +91,25 @@ def as_array(rows: Any) -> Any:
     if hasattr(rows, "shape"):
         return rows
     if all(isinstance(row, Integral) for row in rows):
-        return np.asarray(rows)  # numbers of things that the kernel knows: an index has to stay one
+        return np.asarray(rows)  # indices of objects that the kernel looks up: they must stay integers
     objects = np.empty(len(rows), dtype=object)
-    for number, row in enumerate(rows):  # assigned at once, rows of equal length would be taken for a matrix
+    for number, row in enumerate(rows):  # one by one: NumPy would make a matrix of rows of equal length
         objects[number] = row
     return objects
 
 
 def mapped(machine: Machine, rows: Any) -> Floats:
-    """Checked rows, dense and in the coordinates of the machine's points."""
+    """Checked rows as a dense array in mapped coordinates, those of the machine's points."""
     return dense(rows) if machine.input_map is None else machine.input_map(dense(rows))
 
 
 def unmapped(machine: Machine, rows: Floats) -> Floats:
-    """What is in the coordinates of the machine's points, as rows come."""
+    """Rows in mapped coordinates, mapped back to the coordinates of the user's rows."""
     return rows if machine.input_map is None else machine.input_map.inverse(rows)
 
 
 def require_finite(rows: Any) -> None:
-    """Raise ValueError naming the first NaN or infinity, in the native core's words."""
+    """Raise ValueError naming the first NaN or infinity, with the same message as the native core."""
     if is_sparse(rows):
         found = csr.first_not_finite(rows)
         if found is not None:
@@ -125,7 +125,7 @@ def _not_finite(row: int, column: int, value: float) -> str:
 
 
 def require_finite_vectors(rows: Any, machine: Machine) -> None:
-    """The same of rows that are vectors; what else a Python kernel may be of is its own affair."""
+    """Like `require_finite`, but only where rows are vectors: objects of a Python kernel cannot be checked."""
     if machine.of_vectors:
         require_finite(rows)
 
@@ -143,7 +143,7 @@ def _check_shape(shape: tuple[int, ...], features: int) -> None:
 
 
 def _to_matrix(shape: tuple[int, ...], features: int) -> str:
-    """What makes a matrix of rows of that shape; of an image, every pixel is a row."""
+    """Advice on how to reshape an array of that shape to rows; each pixel of an image is a row."""
     if not shape:
         return ""
     if len(shape) == 1:
@@ -154,7 +154,7 @@ def _to_matrix(shape: tuple[int, ...], features: int) -> str:
 
 
 def _addressable(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The native core steps by whole aligned elements; anything else (a field of a record, say) is copied."""
+    """The rows, copied if their elements are not aligned (a field of a record array): the native core needs that."""
     if rows.flags.aligned and all(step % rows.itemsize == 0 for step in rows.strides):
         return rows
     return rows.copy()
@@ -167,25 +167,25 @@ def _check_sparse(X: Any, features: int) -> Any:
 
 
 def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The smaller of float32 and float64 that holds every value of a type, as far as float64 can."""
+    """float32 where it represents every value of the type exactly, float64 otherwise."""
     if dtype.kind not in "fiub":
         raise TypeError(f"X has values of type {dtype}; dormie needs numbers: encode them as floats first")
     return np.dtype(np.float32 if np.can_cast(dtype, np.float32, "safe") else np.float64)
 
 
 def _cast(values: Any, dtype: np.dtype[Any]) -> Any:
-    with np.errstate(over="ignore"):  # what has no room in a float64 becomes infinite, and is refused as that
+    with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused as such later
         return values.astype(dtype)
 
 
 def _values(X: Any, machine: Machine) -> np.ndarray[Any, Any]:
-    """An array of whatever holds rows."""
+    """Whatever holds the rows as an array."""
     if hasattr(X, "columns"):
         return values_of_frame(X, machine.feature_names)
     if isinstance(X, np.ndarray) and X.dtype.names is not None:
         raise TypeError("X is an array of records; pass numpy.lib.recfunctions.structured_to_unstructured(X)")
     if isinstance(shape := getattr(X, "shape", None), tuple):
-        _check_shape(shape, machine.n_features)  # first: what is on disk, or will be copied, may be large
+        _check_shape(shape, machine.n_features)  # before the conversion, which may read or copy much data
     try:
         values = np.asarray(X)
     except ValueError as error:
@@ -199,7 +199,7 @@ def _values(X: Any, machine: Machine) -> np.ndarray[Any, Any]:
 
 
 def _require_even(X: Any) -> None:
-    """Raise ValueError naming the first of a list of rows that is longer or shorter than the first."""
+    """Raise ValueError naming the first row of a list whose length differs from that of row 0."""
     lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X] if isinstance(X, list | tuple) else []
     for row, length in enumerate(lengths):
         if length != lengths[0]:

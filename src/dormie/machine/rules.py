@@ -1,8 +1,8 @@
-"""Rules: how outputs become an answer, and when a box of intervals already settles it.
+"""Rules: how outputs become an answer, and when intervals of the outputs already settle it.
 
-`answer` maps outputs (n x c) to answers; `settled` says, given the low and high end of every output, for which
-rows every point of the box has the same answer. NaN ends settle nothing. Answers of a classifier are positions
-in `classes`; `labels` turns them into what the user trained with.
+`answer` maps outputs (n x c) to answers. `settled` takes the lower and upper ends of every output's interval and says
+for which rows all values between them give the same answer; a NaN end settles nothing. The answer of a classifier is a
+position in `classes`; `labels` turns it into the label that the user trained with.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Outputs = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
-# Whose votes are counted at once, so that they stay in the cache: a single row may have more outputs.
+# How many outputs and rows are counted at once, so that their votes stay in the cache.
 _OUTPUTS_AT_ONCE, _ROWS_AT_ONCE = 1 << 16, 1 << 12
 
 
@@ -33,31 +33,117 @@ def _first_largest(values: npt.NDArray[Any]) -> Indices:
 
 
 class Rule(ABC):
-    """Outputs to answers."""
+    """
+    How the outputs of a machine become answers: the base class of all rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import Rule, Sign
+    >>> rule = Sign(["no", "yes"])
+    >>> isinstance(rule, Rule)
+    True
+    >>> rule.labels(rule.answer(np.array([[-0.3], [1.2]])))
+    array(['no', 'yes'], dtype='<U3')
+    """
 
     @abstractmethod
     def check_outputs(self, c: int) -> None:
-        """Raise ValueError unless the rule can read c outputs."""
+        """
+        Check that the rule can read that many outputs.
+
+        Parameters
+        ----------
+        c : int
+            The number of outputs of a machine.
+
+        Raises
+        ------
+        ValueError
+            If the rule needs another number of outputs.
+        """
 
     @abstractmethod
     def answer(self, outputs: Outputs) -> Any:
-        """The answer of every row of outputs."""
+        """
+        Give the answer of every row.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_rows, c)
+            The outputs of a machine.
+
+        Returns
+        -------
+        ndarray
+            One answer for each row: positions in `classes` for a classifier, the outputs themselves for values.
+        """
 
     @abstractmethod
     def settled(self, low: Outputs, high: Outputs) -> Booleans:
-        """For which rows every point between low and high has the same answer."""
+        """
+        Say which rows have the same answer for all outputs between two bounds.
+
+        Parameters
+        ----------
+        low : ndarray of shape (n_rows, c)
+            Lower bounds of the outputs.
+        high : ndarray of shape (n_rows, c)
+            Upper bounds of the outputs.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            True only where the bounds leave one possible answer.
+        """
 
     @abstractmethod
     def labels(self, answers: Any) -> npt.NDArray[Any]:
-        """Answers in the user's own terms."""
+        """
+        Turn answers into what `predict` returns.
+
+        Parameters
+        ----------
+        answers : ndarray
+            What `answer` returned.
+
+        Returns
+        -------
+        ndarray
+            The user's class labels for a classifier, the values otherwise.
+        """
 
     def decision(self, outputs: Outputs) -> Outputs:
-        """What `decision_function` returns; a single output comes back as a vector."""
+        """
+        Turn outputs into what `decision_function` returns.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_rows, c)
+            The outputs of a machine.
+
+        Returns
+        -------
+        ndarray
+            The outputs; a vector where there is only one output.
+        """
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
 class ClassRule(Rule):
-    """A rule whose answer is a position in `classes`."""
+    """
+    The base class of classifiers' rules: an answer is a position in `classes`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import Argmax, ClassRule
+    >>> rule = Argmax(["a", "b", "c"])
+    >>> isinstance(rule, ClassRule)
+    True
+    >>> rule.labels(np.array([2, 0]))
+    array(['c', 'a'], dtype='<U1')
+    """
 
     classes: npt.NDArray[Any]
 
@@ -82,7 +168,33 @@ class ClassRule(Rule):
 
 @dataclass(frozen=True, eq=False)
 class Sign(ClassRule):
-    """classes[1] where the one output is positive, classes[0] where it is negative; `zero` is the answer at 0."""
+    """
+    The rule of two classes: the sign of one output.
+
+    The answer is `classes[1]` where the output is positive and `classes[0]` where it is negative.
+
+    Parameters
+    ----------
+    classes : array-like of 2 labels
+        The label of negative and the label of positive outputs.
+    zero : int, default 1
+        The position in `classes` that answers an output of exactly 0.
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes, or zero is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import Sign
+    >>> rule = Sign(["no", "yes"])
+    >>> rule.answer(np.array([[-0.3], [0.0], [1.2]]))
+    array([0, 1, 1])
+    >>> rule.settled(low=np.array([[0.1], [-0.1]]), high=np.array([[0.4], [0.2]]))
+    array([ True, False])
+    """
 
     classes: npt.NDArray[Any]
     zero: int = 1
@@ -106,16 +218,55 @@ class Sign(ClassRule):
 
 
 def one_class_sign() -> Sign:
-    """The rule of a one-class machine: +1 inside, -1 outside and on the border."""
+    """
+    Make the rule of a one-class machine: 1 inside, -1 outside and on the border.
+
+    Returns
+    -------
+    Sign
+        The sign with classes -1 and 1, and -1 at 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import one_class_sign
+    >>> rule = one_class_sign()
+    >>> rule.labels(rule.answer(np.array([[0.2], [0.0], [-0.1]])))
+    array([ 1, -1, -1])
+    """
     return Sign(np.array([-1, 1]), zero=0)
 
 
 @dataclass(frozen=True, eq=False)
 class OneVsOneVote(ClassRule):
-    """One output for every pair a < b of classes, in lexicographic order: positive votes for a, else for b.
+    """
+    The one-vs-one vote of k classes, as LIBSVM takes it.
 
-    Most votes win and the first class wins a tie, as LIBSVM has it. With `break_ties`, scikit-learn's option of
-    that name, the sums of confidences decide instead. `shape` is scikit-learn's `decision_function_shape`.
+    There is one output for every pair a < b of classes, pairs in lexicographic order. A positive output votes for a,
+    any other for b. The class with the most votes wins, the first of them in a tie.
+
+    Parameters
+    ----------
+    classes : array-like of k labels
+        The labels, in the order in which the pairs count them.
+    break_ties : bool, default False
+        scikit-learn's option: votes plus summed outputs decide, not votes alone.
+    shape : {"ovr", "ovo"}, default "ovr"
+        scikit-learn's `decision_function_shape`: one decision value for each class, or one for each pair.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes, or the shape is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import OneVsOneVote
+    >>> rule = OneVsOneVote(["a", "b", "c"])
+    >>> outputs = np.array([[1.0, -1.0, -1.0]])  # a beats b, c beats a, c beats b
+    >>> rule.labels(rule.answer(outputs))
+    array(['c'], dtype='<U1')
     """
 
     classes: npt.NDArray[Any]
@@ -129,7 +280,7 @@ class OneVsOneVote(ClassRule):
 
     @cached_property
     def pairs(self) -> tuple[Indices, Indices]:
-        """The classes a and b of every output."""
+        """The positions of the classes a and b of every output."""
         first, second = np.triu_indices(len(self.classes), 1)
         return first, second
 
@@ -139,12 +290,12 @@ class OneVsOneVote(ClassRule):
             raise ValueError(f"OneVsOneVote of {k} classes reads {k * (k - 1) // 2} outputs, the machine has {c}")
 
     def _blocks(self, rows: int) -> Iterator[slice]:
-        """A few rows at a time, so that their tables are small."""
+        """Slices of a few rows each, so that their tables are small."""
         size = min(max(_OUTPUTS_AT_ONCE // len(self.pairs[0]), 1), _ROWS_AT_ONCE)
         return (slice(start, start + size) for start in range(0, rows, size))
 
     def _table(self, first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """table[a, b, row]: of the pair of a and b, what `first` has where a < b, and `second` where a > b; else 0."""
+        """table[a, b, row]: the pair's entry of `first` where a < b, of `second` where a > b, and 0 where a = b."""
         k, (a, b) = len(self.classes), self.pairs
         table = np.zeros((k, k, len(first)), dtype=first.dtype)
         table[a, b], table[b, a] = first.T, second.T
@@ -158,19 +309,19 @@ class OneVsOneVote(ClassRule):
         return votes
 
     def _sums(self, outputs: Outputs) -> Outputs:
-        """Of every class the outputs of its pairs, turned round where it is the second, added in the order of pairs."""
+        """For every class the sum of its pairs' outputs, negated where it is the second, in the order of pairs."""
         sums = np.empty((len(outputs), len(self.classes)))
         for block in self._blocks(len(sums)):
             total = np.zeros((len(self.classes), len(outputs[block])))
-            for gained in self._table(outputs[block], -outputs[block]):  # by one class, from each other
-                total -= gained  # one class after the other: sums in another order have other bits
+            for gained in self._table(outputs[block], -outputs[block]):  # by one class against each other class
+                total -= gained  # one class after the other: another order would round differently
             sums[block] = total.T
         return sums
 
     def _confidences(self, outputs: Outputs) -> Outputs:
-        """scikit-learn's one-vs-rest values: votes, plus summed outputs squeezed into (-1/3, 1/3).
+        """scikit-learn's one-vs-rest values: votes, plus the summed outputs scaled to lie within (-1/3, 1/3).
 
-        scikit-learn turns the outputs round first, so that here an output of exactly 0 votes for the first class.
+        scikit-learn negates the outputs first, so here an output of exactly 0 votes for the first class.
         """
         sums = self._sums(outputs)
         votes = self._votes(outputs >= 0, outputs < 0)
@@ -183,10 +334,8 @@ class OneVsOneVote(ClassRule):
         return _first_largest(self._votes(positive, ~positive))
 
     def settled(self, low: Outputs, high: Outputs) -> Booleans:
-        """A class that surely has more votes than any other can get wins; so does the first of those tied.
-
-        Without its tie-breaking clause this also settles `break_ties`, whose confidences never outweigh a vote.
-        """
+        # A class wins if its certain votes exceed the possible votes of every other class; a tie is enough against
+        # later classes. With break_ties a tie is not enough, and the summed outputs never outweigh a whole vote.
         first_sure, second_sure = low > 0, high < 0 if self.break_ties else high <= 0
         least = self._votes(first_sure, second_sure)
         most = self._votes(~second_sure, ~first_sure)
@@ -205,7 +354,29 @@ class OneVsOneVote(ClassRule):
 
 @dataclass(frozen=True, eq=False)
 class Argmax(ClassRule):
-    """The class of the largest output; of equal ones the first, or the last with `last_of_equal`."""
+    """
+    The class with the largest output, as one-vs-rest classifiers answer.
+
+    Parameters
+    ----------
+    classes : array-like of k labels
+        The label of each output.
+    last_of_equal : bool, default False
+        Whether the last of equal largest outputs wins, not the first.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import Argmax
+    >>> rule = Argmax(["a", "b", "c"])
+    >>> rule.labels(rule.answer(np.array([[0.1, 0.7, -0.2]])))
+    array(['b'], dtype='<U1')
+    """
 
     classes: npt.NDArray[Any]
     last_of_equal: bool = False
@@ -232,7 +403,32 @@ class Argmax(ClassRule):
 
 @dataclass(frozen=True)
 class Value(Rule):
-    """The outputs are the answer, settled once each is known to within `tolerance`."""
+    """
+    The rule of regression: the outputs are the answer.
+
+    A row is settled once the interval of every output is at most twice the tolerance wide, so that its middle is within
+    the tolerance of the true value.
+
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        The largest error allowed in a value.
+    flat : bool, default True
+        Whether a single output is returned as a vector, not as a matrix with one column.
+
+    Raises
+    ------
+    ValueError
+        If the tolerance is negative or not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import Value
+    >>> rule = Value(tolerance=0.1)
+    >>> rule.settled(low=np.array([[1.0], [1.0]]), high=np.array([[1.1], [1.5]]))
+    array([ True, False])
+    """
 
     tolerance: float = 0.0
     flat: bool = True

@@ -1,4 +1,4 @@
-"""Names for the arrays that the rooms hand each other, and the read-only copies that frozen values are made of."""
+"""Names of array types, and the read-only copies that frozen dataclasses hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 def frozen_floats(values: Any, name: str) -> Floats:
-    """A private, read-only float64 copy; ValueError names the first value that is not finite."""
+    """A read-only float64 copy of the values; ValueError names the first that is not finite."""
     array = np.array(values, dtype=np.float64, order="C")
     if not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0].tolist()

@@ -1,7 +1,7 @@
-"""The way into the native core, and what happens where there is none.
+"""The choice between the native core and NumPy, and the number of threads.
 
-`build` makes a native object over a machine, or gives None where NumPy must serve: for a Python kernel, or in an
-install without a compiler, which is said once, as a warning.
+`build` makes a native object for a machine. It returns None where NumPy must be used: for a Python kernel, or in an
+installation without the native core, which is warned of once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError:
     _native = None
 _numpy_only = False
 
-THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may ask for
+THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may request
 
 # In the order of KernelKind (ops.hpp) and RuleKind (rules.hpp).
 _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
@@ -35,19 +35,19 @@ _SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
 
 
 def build(kind: str, machine: Machine, *parts: Any) -> Any:
-    """The native class of that name over a machine and its own parts, or None where NumPy must serve."""
+    """An object of a native class, made from a machine and further arguments; None where NumPy must be used."""
     core = native_machine(machine)
     return None if core is None else getattr(_native, kind)(core, *parts)
 
 
 def contiguous(arrays: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
-    """Arrays by name, in the order in which the native core takes them."""
+    """The arrays of these names as contiguous arrays, in the order that the native core expects."""
     return tuple(np.ascontiguousarray(arrays[name]) for name in names)
 
 
 @contextmanager
 def numpy_only() -> Iterator[None]:
-    """What is built inside runs on NumPy, as where there is no native core: to compare the two."""
+    """A context in which everything built uses NumPy, as if there were no native core; for comparing the two."""
     global _numpy_only
     before, _numpy_only = _numpy_only, True
     try:
@@ -57,12 +57,12 @@ def numpy_only() -> Iterator[None]:
 
 
 def native_module() -> Any:
-    """The native extension, for what is no part of a machine; None where there is none."""
+    """The native extension itself, for functions that need no machine; None where it is not installed."""
     return _native
 
 
 def native_machine(machine: Machine) -> Any:
-    """A machine in the native core, or None where NumPy must serve: a Python kernel, or an install without the core."""
+    """The native form of a machine; None where NumPy must be used (a Python kernel, or no native core)."""
     if machine.kernel.is_python or _numpy_only:
         return None
     if _native is None:
@@ -82,21 +82,21 @@ def native_machine(machine: Machine) -> Any:
 
 
 def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
-    """Checked rows as the arguments that every method of the native core takes, its own between rows and threads."""
+    """The arguments of a native method: checked rows, the method's own arguments, and the number of threads."""
     if isinstance(rows, np.ndarray):
         return rows, *more, threads()
     return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
 
 
 def threads() -> int:
-    """The threads that a call may use: DORMIE_THREADS as it was when dormie was imported, or one for each core."""
+    """The number of threads of a call: DORMIE_THREADS at the time dormie was imported, or one for each core."""
     return _THREADS
 
 
 def threads_for(wish: str, cores: int) -> int:
-    """The threads to use where DORMIE_THREADS is `wish`; one that cannot be met is warned of, not an error.
+    """The number of threads to use where DORMIE_THREADS is `wish`; warns of a value that cannot be used.
 
-    More threads than cores gain nothing and cost their start in every call, so there is a limit to them.
+    More threads than cores gain nothing and take time to start in every call, so their number is limited.
     """
     if not wish:
         return cores
@@ -124,12 +124,12 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# Read now: a value that is no use should be heard of before the first prediction.
+# Read at import, so that an unusable value is warned of before the first prediction.
 _THREADS = threads_for(os.environ.get("DORMIE_THREADS", ""), _cores())
 
 
 def info() -> dict[str, Any]:
-    """What the native core was built with and runs on; only {"native": False} without one."""
+    """How the native core was built and which instruction set it uses; {"native": False} without one."""
     return {"native": False} if _native is None else {"native": True, **_native.native_info()}
 
 

@@ -1,10 +1,10 @@
-"""The exact binomial p-value that a certified risk rests on."""
+"""The exact binomial test behind a certified risk."""
 
 from __future__ import annotations
 
 
 def p_value(rows: int, disagreements: int, alpha: float) -> float:
-    """P(Bin(rows, alpha) <= disagreements), exactly: 1 - I_alpha(disagreements + 1, rows - disagreements)."""
+    """P(Bin(rows, alpha) <= disagreements), which is 1 - I_alpha(disagreements + 1, rows - disagreements)."""
     from scipy.special import betaincc  # here: it takes longer to import than all of dormie
 
     if not 0 <= disagreements <= rows:

@@ -1,5 +1,7 @@
-"""Matrix products in one thread: those of a fit are many and small, and the threads of a BLAS wait for one another
-longer than they work, on a busy machine a hundred times longer. Fits that do not need one another run side by side.
+"""BLAS limited to one thread, for fits.
+
+A fit makes many small matrix products. Threads of BLAS would wait for one another longer than they compute, a hundred
+times longer on a busy computer. Independent fits run in parallel instead.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from typing import Any
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """BLAS with one thread, where threadpoolctl, which comes with scikit-learn, is there to see to it."""
+    """A context in which BLAS uses one thread; has no effect without threadpoolctl, which scikit-learn installs."""
     try:
         from threadpoolctl import threadpool_limits  # optional
     except ImportError:

@@ -1,4 +1,4 @@
-"""Triangular factors, from scipy.linalg: imported when first used, because it takes longer than all of dormie."""
+"""Cholesky factors and triangular solves from scipy.linalg, which is imported when first used: it takes long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dormie.machine import Floats
 
 
 def cholesky(gram: Floats) -> tuple[Floats, int]:
-    """The lower Cholesky factor of as many leading rows as are positive definite, and how many those are."""
+    """The lower Cholesky factor of the largest leading block that is positive definite, and the size of that block."""
     from scipy.linalg.lapack import dpotrf  # here: it takes longer to import than all of dormie
 
     factor, info = dpotrf(gram, lower=True, clean=True)
@@ -16,14 +16,14 @@ def cholesky(gram: Floats) -> tuple[Floats, int]:
 
 
 def solve_lower(factor: Floats, right: Floats) -> Floats:
-    """What a lower triangular matrix takes to the right-hand side."""
+    """Solve `factor @ x = right` for a lower triangular factor."""
     from scipy.linalg import solve_triangular  # here: it takes longer to import than all of dormie
 
     return np.asarray(solve_triangular(factor, right, lower=True))
 
 
 def solve_gram(factor: Floats, right: Floats) -> Floats:
-    """What the matrix with this lower Cholesky factor takes to the right-hand side."""
+    """Solve `gram @ x = right`, given the lower Cholesky factor of the Gram matrix."""
     from scipy.linalg import cho_solve  # here: it takes longer to import than all of dormie
 
     return np.asarray(cho_solve((factor, True), right))

@@ -1,7 +1,7 @@
-"""The full sum of a machine, G(x) = sum_i beta_i K(map(x), s_i) + b, and how far float64 may be off.
+"""The full sum of a machine, G(x) = sum_i beta_i K(map(x), s_i) + b, and a bound on its rounding.
 
-Whatever needs outputs evaluates here: the stages, the planner, the fits. How the dense *stage* decides answers with it
-(float32 first, then float64, differences and the model's own sum) is in `dormie.methods.dense`.
+Stages, fits and the planner evaluate outputs here. How the dense *stage* decides answers (float32 first, then float64,
+squared differences, and the model's own sum) is in `dormie.methods.dense`.
 """
 
 from __future__ import annotations
@@ -14,41 +14,38 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite_vectors, some
 from dormie.numerics import backend, reference
-from dormie.numerics.source_sum import SourceSum, endless_where_lost
+from dormie.numerics.source_sum import SourceSum, unbounded_where_not_finite
 
 
 class FullSum:
-    """Every term of a machine's sum, in float64.
-
-    core: the native evaluation, None where NumPy serves
-    """
+    """The sum of all terms of a machine, in float64; `core` is its native evaluation, None where NumPy is used."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.core = backend.build("Dense", machine)
 
     def prepare(self) -> None:
-        """Lay the points out now rather than in the first call, which may have a deadline."""
+        """Pack the points now and not in the first call, which may have a deadline."""
         if self.core is not None:
             self.core.prepare()
 
     @property
     def roundings(self) -> int:
-        """The longest chain of roundings in one of the sums: within panels, then panel after panel (panel.hpp)."""
+        """The most roundings that one term undergoes in the sum: within its panel, then one per panel (panel.hpp)."""
         return self.machine.n_points + 2 if self.core is None else 48 + self.machine.n_points // 64
 
     def outputs(self, rows: Any) -> Floats:
-        """G of every checked row and output."""
+        """G(x) of every checked row, rows x outputs."""
         if self.core is None:
             require_finite_vectors(rows, self.machine)
             return reference.outputs(self.machine, rows)
         outputs, lost = self.core.outputs(*backend.arguments(rows))
-        if lost is not None:  # of numbers beyond the range of doubles
+        if lost is not None:  # rows whose evaluation left the range of float64
             outputs[lost] = self.source.outputs(rows[lost])
         return outputs  # type: ignore[no-any-return]
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
-        """G of every checked row and output, and a radius that reaches its real-number value."""
+        """G(x) of every checked row, and a bound on its distance from the real-number value."""
         if self.core is not None:
             middle, radius = self.core.interval64(*backend.arguments(rows))
         else:
@@ -57,9 +54,9 @@ class FullSum:
         lost = ~np.isfinite(radius).all(axis=1)
         if lost.any() and not self.machine.kernel.is_python:
             middle[lost], radius[lost] = self.source.interval(some(rows, np.flatnonzero(lost)))
-        return endless_where_lost(middle, radius)
+        return unbounded_where_not_finite(middle, radius)
 
     @cached_property
     def source(self) -> SourceSum:
-        """The model's own sum, for rows within its rounding of the border."""
+        """The model's own sum, for rows that are within its rounding of the border, or out of range."""
         return SourceSum(self.machine)

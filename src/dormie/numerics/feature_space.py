@@ -1,9 +1,9 @@
-"""The feature-space vector w of a machine: which inner products with w are known, and how exactly.
+"""The feature-space vector w of a machine: inner products with w, and bounds on their rounding errors.
 
-G(x) - b = <phi(x), w> with w = sum_i beta_i phi(s_i). Certificates about w (how far it is from the span of landmarks,
-or from a reduced set) are differences of inner products that nearly cancel, so the bounds here decide how small a
-difference can be told from rounding. With an RBF kernel errors are proportional to the values, and the values are what
-is summed: a bound by the sums is far tighter than the largest error times all weights, which one outlier would spoil.
+G(x) - b = <phi(x), w> with w = sum_i beta_i phi(s_i). Certificates about w (its distance from the span of landmarks, or
+from a reduced set) are differences of inner products that nearly cancel, so these bounds decide how small a distance
+can be certified. The error of an RBF kernel value is proportional to the value. Bounding the errors by the sum of the
+values is therefore far tighter than by the largest error times all weights, which a single outlier would determine.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from dormie.machine.rules import Value
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, tile_value_error
 
-_LEAST = 1e-300  # more than an RBF value loses below the normal range
+_LEAST = 1e-300  # more than an RBF value loses to underflow
 
 
 @dataclass(frozen=True)
 class InnerProducts:
-    """Inner products of points with w: one row for each point, one column for each output."""
+    """Inner products of points p with w, points x outputs."""
 
     values: Floats  # <phi(p), w>
-    errors: Floats  # how far each may be off
-    sizes: Floats  # at least sum_i |beta_i| |K(p, s_i)|, but for rounding
+    errors: Floats  # bounds on the errors of the values
+    sizes: Floats  # upper bounds on sum_i |beta_i| |K(p, s_i)|, up to rounding
 
     @classmethod
     def with_w(cls, machine: Machine, points: Floats) -> InnerProducts:
-        """Those of points, in mapped coordinates, with the machine's w."""
+        """The inner products of points, in mapped coordinates, with the machine's w."""
         weights = np.abs(machine.weights)
         with np.errstate(over="ignore", invalid="ignore"):
             gamma = _narrow_gamma(machine, points)
@@ -42,58 +42,61 @@ class InnerProducts:
             if not machine.kernel.nonnegative:  # Cauchy-Schwarz
                 own = np.sqrt(machine.kernel.diagonal(machine.points)) @ weights
                 sizes = np.outer(np.sqrt(machine.kernel.diagonal(points)), own) * (1 + 1e-9)
-            errors = _of_any(machine, points) if gamma is None else _of_rbf(machine, gamma, points, sizes, far)
+            if gamma is None:
+                errors = _error_by_largest(machine, points)
+            else:
+                errors = _error_of_rbf(machine, gamma, points, sizes, far)
             return cls(values, errors + 1.02 * full_sum.roundings * UNIT * sizes, sizes)
 
 
 @dataclass(frozen=True)
 class FeatureVector:
-    """w by its inner products with its own points: worked out once, whatever it is compared with."""
+    """w, represented by its inner products with the machine's points, which are computed once."""
 
     machine: Machine
     products: Floats  # L x c: <phi(s), w>
     squared_norm: Floats  # c: |w|^2
-    squared_norm_error: Floats  # c: how far it may be off
+    squared_norm_error: Floats  # c: bounds on the errors of the squared norms
 
     @classmethod
     def of(cls, machine: Machine) -> FeatureVector:
-        weights, known = machine.weights, InnerProducts.with_w(machine, machine.points)
-        size, error = (np.einsum("ic,ic->c", np.abs(weights), part) for part in (known.sizes, known.errors))
+        weights, products = machine.weights, InnerProducts.with_w(machine, machine.points)
+        size, error = (np.einsum("ic,ic->c", np.abs(weights), part) for part in (products.sizes, products.errors))
         if not (in_range(size) | ~weights.any(axis=0)).all():
             raise ValueError("the weights of an output, or its points, are far too small or too large")
-        squared_norm = np.array([math.fsum(column) for column in (weights * known.values).T])
-        return cls(machine, known.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
+        squared_norm = np.array([math.fsum(column) for column in (weights * products.values).T])
+        return cls(machine, products.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
 
 
 def _bare(machine: Machine, weights: Floats) -> FullSum:
-    """Sums over the machine's points with these weights, for rows in mapped coordinates."""
+    """Sums over the machine's points with other weights and no bias, for rows in mapped coordinates."""
     rule, bias = Value(flat=False), np.zeros(weights.shape[1])
     return FullSum(replace(machine, weights=weights, bias=bias, rule=rule, input_map=None))
 
 
-def _of_any(machine: Machine, points: Floats) -> Floats:
-    """What the errors of kernel values add to each output, by the largest of them."""
+def _error_by_largest(machine: Machine, points: Floats) -> Floats:
+    """What errors of kernel values add to each inner product, bounded by the largest of them; for any kernel."""
     largest = max(bound(machine.kernel, points, machine.points) for bound in (tile_value_error, kernel_value_error))
     return np.asarray(1.01 * largest * np.abs(machine.weights).sum(axis=0))
 
 
-def _of_rbf(machine: Machine, gamma: float, points: Floats, sizes: Floats, far: Floats) -> Floats:
-    """The same for RBF values: each is off by the share of itself that its exponent is off by.
+def _error_of_rbf(machine: Machine, gamma: float, points: Floats, sizes: Floats, far: Floats) -> Floats:
+    """The same for an RBF kernel: the relative error of a value is the absolute error of its exponent.
 
-    An exponent is off by a few units of gamma (|p| + |s|)^2 <= 2 gamma (|p|^2 + |s|^2). far: sum_i |beta_i| |s_i|^2 K.
+    That is a few roundings of gamma (|p| + |s|)^2 <= 2 gamma (|p|^2 + |s|^2). `far` is sum_i |beta_i| |s_i|^2 K.
     """
     exponents = 2 * _exponent_roundings(machine) * gamma * (_squares(points) * sizes + far)
     return np.asarray(1.02 * UNIT * (exponents + 20 * sizes) + _LEAST * np.abs(machine.weights).sum(axis=0))
 
 
 def _exponent_roundings(machine: Machine) -> float:
-    """Of the native tiles (see `tile_value_error`) or of NumPy, whichever has more."""
+    """The number of roundings of an exponent, in the native tiles (see `tile_value_error`) or NumPy: the larger."""
     d = machine.n_features
     return max(min(d, 64 + d / 64) + 16, d + 4)
 
 
 def _narrow_gamma(machine: Machine, points: Floats) -> float | None:
-    """The gamma of an RBF kernel whose exponents are off by so little that errors are proportional to values."""
+    """The gamma of an RBF kernel whose exponents have errors below 0.001, so that `_error_of_rbf` holds; else None."""
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
     if not isinstance(kernel, RBF):
         return None

@@ -1,9 +1,10 @@
-"""Greedy orders of points: the first few should tell the most, of w or of rows.
+"""Greedy orders of points as landmarks, such that the first few already make intervals narrow.
 
-An interval's radius is rho R: what is unknown of w times what is unknown of the row. `WGreedy` takes next the point
-that most reduces rho; `SGMA`, the order of DeCoste 2002 (sparse greedy matrix approximation, Smola & Scholkopf 2000),
-the one that most reduces R, over the points themselves; `RadiusGreedy`, which the planner uses, reduces their product
-over sample rows. None ever forms the whole kernel matrix.
+The radius of an interval is rho R: the distance of w from the span of the landmarks times that of the row (derived in
+`dormie.methods.geometry.span`). `WGreedy` takes next the point that reduces rho most. `SGMA`, the order of DeCoste 2002
+(sparse greedy matrix approximation, Smola & Scholkopf 2000), takes the point that reduces R most, over the points
+themselves. `RadiusGreedy`, which the planner uses, reduces their product over sample rows. None of them forms the whole
+kernel matrix.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ import numpy.typing as npt
 from dormie.machine import Floats, Machine
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 
-# A point is no landmark once less than this share of its squared norm lies outside the span of those before it: what
-# is gained is lost again to the rounding of the triangular solve.
+# A point becomes a landmark only if at least this share of its squared norm lies outside the span of the landmarks so
+# far: below that, the rounding of the triangular solve costs more than the landmark gains.
 LEAST_RESIDUAL = 1e-8
 
-# Products with rows of a larger squared norm would overflow in single precision when squared and added up.
+# Inner products with rows of a larger squared norm overflow in float32 when they are squared and added.
 _LARGEST_ROW = 1e30
 
 
 @dataclass
 class _Residuals:
-    """What of every point, and of w, lies outside the span of the landmarks so far."""
+    """The residuals of all points and of w: their parts outside the span of the landmarks so far."""
 
     machine: Machine
-    columns: Floats  # L x n: the points' coordinates
+    columns: Floats  # L x n: the points' coordinates in an orthonormal basis of the span
     squares: Floats  # |residual of phi(s)|^2
     products: Floats  # L x c: <residual of w, phi(s)>
     taken: int = 0
@@ -41,10 +42,10 @@ class _Residuals:
         return cls(machine, columns, machine.kernel.diagonal(machine.points), w.products)
 
     def column(self, j: int) -> Floats:
-        """Coordinates of every point along the landmark that point j would be."""
-        known = self.columns[:, : self.taken]
+        """The coordinates of all points along the residual of point j, if it became the next landmark."""
+        columns = self.columns[:, : self.taken]
         values = self.machine.kernel.matrix(self.machine.points, self.machine.points[j : j + 1])[:, 0]
-        return np.asarray((values - known @ known[j]) / np.sqrt(self.squares[j]))
+        return np.asarray((values - columns @ columns[j]) / np.sqrt(self.squares[j]))
 
     def take(self, j: int, column: Floats) -> None:
         self.products = self.products - np.outer(column, self.products[j] / np.sqrt(self.squares[j]))
@@ -55,7 +56,7 @@ class _Residuals:
 
 
 class _Greedy:
-    """Points taken one after the other, each the best by a rule that subclasses give."""
+    """Takes points one after the other, each the best by the criterion of a subclass."""
 
     def __init__(self, w: FeatureVector, most: int) -> None:
         self.residuals = _Residuals.start(w, most)
@@ -67,7 +68,7 @@ class _Greedy:
         raise NotImplementedError
 
     def extend(self, n: int) -> npt.NDArray[np.intp]:
-        """The first n points of the order, or as many as are worth taking."""
+        """The first n points of the order, or fewer where no further point gains anything."""
         while len(self.order) < min(n, self.most):
             allowed = self.residuals.squares > self._least
             if not allowed.any():
@@ -81,9 +82,9 @@ class _Greedy:
 
 
 class WGreedy(_Greedy):
-    """Next the point with the largest <residual of w, phi(s)>^2 / |residual of phi(s)|^2.
+    """Takes the point with the largest <residual of w, phi(s)>^2 / |residual of phi(s)|^2, which reduces rho^2 most.
 
-    Several outputs share the order: their gains are added, each over its own |w|^2.
+    Several outputs share one order: their gains, each divided by the output's |w|^2, are added.
     """
 
     def __init__(self, w: FeatureVector, most: int) -> None:
@@ -99,10 +100,10 @@ class WGreedy(_Greedy):
 
 
 class RadiusGreedy(_Greedy):
-    """Next the point that leaves the least rho^2 times sum of R^2: the radius itself, over rows like those to come.
+    """Takes the point that leaves the smallest rho^2 times the sum of R^2 over sample rows.
 
-    rows: some tens or hundreds of them, in mapped coordinates. Where there are several outputs, the shares of rho^2
-    that are left are added. Rows too large for single precision are left out; without any, rho alone decides.
+    The rows, some tens or hundreds, are in mapped coordinates. With several outputs the remaining shares of their rho^2
+    are added. Rows too large for float32 are left out; without any row, rho alone decides.
     """
 
     def __init__(self, w: FeatureVector, most: int, rows: Floats) -> None:
@@ -111,11 +112,11 @@ class RadiusGreedy(_Greedy):
         with np.errstate(over="ignore", invalid="ignore"):
             squares = kernel.diagonal(rows)
         small = squares < _LARGEST_ROW
-        # <residual of phi(x), phi(s)>, rows x points, the longest phi(s) of length 1: single precision is enough to
-        # choose by.
+        # <residual of phi(x), phi(s)>, rows x points, scaled so that the longest phi(s) has length 1. For choosing a
+        # point, float32 is precise enough.
         self._length = float(np.sqrt(self.residuals.squares.max(initial=0))) or 1.0
         self._products = (kernel.matrix(rows[small], points) / self._length).astype(np.float32)
-        self._far = float(squares[small].sum()) or 1.0  # 1: no row has a say
+        self._far = float(squares[small].sum()) or 1.0  # 1 where no row is left
         sizes = w.squared_norm
         self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         self._open = float((sizes > 0).sum())
@@ -137,9 +138,9 @@ class RadiusGreedy(_Greedy):
 
 
 class SGMA(_Greedy):
-    """Next the best of a few random candidates at approximating the whole kernel matrix.
+    """Takes the one of a few random candidates that best approximates the whole kernel matrix.
 
-    With 59 candidates the best is, with 95 % probability, among the best 5 % of all.
+    The best of 59 candidates is among the best 5 % of all points with a probability of 95 %.
     """
 
     def __init__(self, w: FeatureVector, most: int, seed: int = 0, candidates: int = 59) -> None:
@@ -171,7 +172,7 @@ def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> npt.N
 
 
 def w_greedy_order(machine: Machine, vectors: Floats, w: FeatureVector) -> npt.NDArray[np.intp]:
-    """The order of `WGreedy` for vectors that need not be points of the machine; those others can express come last."""
+    """The order of `WGreedy` for any vectors, not only the machine's points; those in the span of others come last."""
     candidates = replace(machine, points=vectors, weights=np.zeros((len(vectors), machine.n_outputs)), input_map=None)
     products = InnerProducts.with_w(machine, vectors).values
     first = WGreedy(replace(w, machine=candidates, products=products), len(vectors)).extend(len(vectors))

@@ -1,4 +1,4 @@
-"""Weighted k-means: where the vectors of a reduced set start, and the cells that rows of the nearest stage share."""
+"""Weighted k-means: gives the initial vectors of reduced sets, and the cells of the nearest-neighbour stage."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from dormie.machine import Floats
 
 _ROUNDS = 15
-_MOST_POINTS = 20_000  # that clusters are sought among: a sample of them, drawn by weight, does as well
+_MOST_POINTS = 20_000  # of more points a sample is clustered, drawn by weight, which gives clusters as good
 
 
 def k_means(points: Floats, sizes: Floats, n: int, random: np.random.Generator) -> Floats:
-    """The means of n clusters of points, each point counting by its size."""
+    """The means of n clusters of points, each point weighted by its size."""
     if n == 0:
         return points[:0]
     chances = (sizes + 1e-12 * max(sizes.max(), 1e-300)) / (sizes + 1e-12 * max(sizes.max(), 1e-300)).sum()

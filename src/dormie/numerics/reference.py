@@ -1,8 +1,8 @@
-"""The obvious NumPy version of the full sum and its bounds: the oracle in tests, and what serves without a compiler.
+"""The full sum and its rounding bounds in plain NumPy: tests compare with it, and it serves where there is no compiler.
 
 Rows here are what `dormie.machine.rows.check_rows` returns: a two-dimensional float array, a CSR array, or, with a
-`Custom` kernel, any sequence the kernel understands. Each method has the NumPy twin of its own stage (`reference.py` in
-its folder), made from these.
+`Custom` kernel, any sequence that the kernel accepts. The NumPy twin of each method's stage (`reference.py` in its
+folder) is built from these functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 
 
 def blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
-    """Mapped float64 blocks of rows, small enough that their kernel matrix stays small."""
+    """Blocks of rows, mapped and in float64, each with a kernel matrix of limited size."""
     size = max(1, _BLOCK_VALUES // max(machine.n_points, 1))
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     for start in range(0, n, size):
@@ -46,7 +46,7 @@ def outputs(machine: Machine, rows: Any) -> Floats:
 
 
 def _outputs_of_python_kernel(machine: Machine, rows: Any, result: Floats) -> Floats:
-    """The model's own sum at once: nobody knows how a Python kernel rounds. Equal points share a kernel value."""
+    """The model's own sum, since the rounding of a Python kernel is unknown; equal points share one kernel value."""
     source = machine if machine.origin is None else machine.origin.machine
     places = None if machine.origin is None else _places(source.points, machine.points)
     points = source.points if places is None else machine.points
@@ -57,14 +57,14 @@ def _outputs_of_python_kernel(machine: Machine, rows: Any, result: Floats) -> Fl
 
 
 def _places(points: Floats, among: Floats) -> list[int] | None:
-    """Where each of the points is among others, or None where one is not."""
+    """The position of each point among others, or None if one of them is missing there."""
     position = {point.tobytes(): place for place, point in enumerate(among)}
     places = [position.get(point.tobytes()) for point in points]
     return [place for place in places if place is not None] if None not in places else None
 
 
 def sum_in_order(machine: Machine, values: Floats) -> Floats:
-    """The terms of kernel values (rows x points) added one after the other, and then the bias."""
+    """Add the terms of kernel values (rows x points) one after the other, the bias last."""
     sums = np.zeros((len(values), machine.n_outputs))
     for column, weights in zip(np.ascontiguousarray(values.T), machine.weights, strict=True):
         used = np.flatnonzero(weights)
@@ -73,7 +73,7 @@ def sum_in_order(machine: Machine, values: Floats) -> Floats:
 
 
 def absolute_sums(machine: Machine, rows: Any) -> Floats:
-    """sum_i |beta_i| |K(x, s_i)| of every row and output: the scale that rounding errors are measured on."""
+    """sum_i |beta_i| |K(x, s_i)| of every row and output, to which rounding errors are proportional."""
     result = np.empty((rows.shape[0], machine.n_outputs))
     for block, part in blocks(machine, rows):
         result[block] = np.abs(machine.kernel.matrix(part, machine.points)) @ np.abs(machine.weights)
@@ -81,7 +81,7 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
 
 
 def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
-    """G of every row and output in float64, and a radius that reaches the real value."""
+    """G(x) of every row and output in float64, and a bound on its distance from the real-number value."""
     middle, radius = np.empty((2, len(rows) if isinstance(rows, list) else rows.shape[0], machine.n_outputs))
     for block, part in blocks(machine, rows):
         middle[block], radius[block] = partial_sum(machine, part, machine.n_points)
@@ -89,20 +89,20 @@ def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
 
 
 def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> Any:
-    """Whether intervals settle the answers of rows, clear of the border by the machine's margin."""
+    """Whether intervals settle the answers of rows, at the machine's margin from the border."""
     settled = [settled_mapped(machine, part, low[block], high[block]) for block, part in blocks(machine, rows)]
     return np.concatenate([np.empty(0, dtype=bool), *settled])
 
 
 def settled_mapped(machine: Machine, part: Floats, low: Floats, high: Floats) -> Any:
-    """The same of mapped rows."""
+    """Like `settled_between`, for one block of mapped rows."""
     with np.errstate(over="ignore", invalid="ignore"):
         margins = margin(machine)(np.linalg.norm(part, axis=1))
         return machine.rule.settled(low - margins, high + margins)
 
 
 def partial_sum(machine: Machine, part: Any, budget: int) -> tuple[Floats, Floats]:
-    """The bias and the first `budget` terms of mapped rows, and what rounding may have done to their sum."""
+    """The sum of the bias and the first `budget` terms for mapped rows, and a bound on its rounding."""
     points, weights = machine.points[:budget], machine.weights[:budget]
     values = machine.kernel.matrix(part, points)
     sizes = np.abs(values) @ np.abs(weights) + np.abs(machine.bias)
@@ -112,9 +112,9 @@ def partial_sum(machine: Machine, part: Any, budget: int) -> tuple[Floats, Float
 
 
 def row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:
-    """A bound on the error of the kernel values of one mapped row, what rounding the map's result does included.
+    """A bound on the errors of the kernel values of one mapped row, including those from rounding the mapped row.
 
-    The values of a Python function are taken as it gives them.
+    The values of a Python kernel count as exact.
     """
     if machine.kernel.is_python:
         return 0.0

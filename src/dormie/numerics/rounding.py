@@ -1,7 +1,8 @@
-"""Bounds on the rounding of what is computed once, before any row comes: Gram matrices, sums over all points; and of
-what a model's own float64 sum may lose, for rows of any norm.
+"""Bounds on float64 rounding, each derived in the docstring or comment of its function.
 
-The rounding of rows in the native tiles is bounded in the native core (rounding.hpp).
+Two kinds are here: the rounding of what is computed once, before any row arrives (Gram matrices, sums over all points),
+and that of the model's own sum, r(x), as a function of the norm of a row (`source_rounding`). The rounding of rows in
+the native core is bounded in native/rounding.hpp. u = 2^-53 is half the distance from 1 to the next float64.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from dormie.machine.rules import ClassRule
 
 UNIT: float = 2.0**-53
 _LEAST_NORMAL: float = 2.0**-1022
-_UP = 1.01  # what is left out below is of second order
-_STEEPEST = 0.858  # of exp(-z^2), just above sqrt(2 / e)
+_UP = 1.01  # covers terms of second order, which the bounds below leave out
+_STEEPEST = 0.858  # the steepest slope of exp(-z^2), sqrt(2 / e), rounded up
 _MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
-    """A bound on the error of any entry of `kernel.matrix(a, b)`, for every kernel but Python functions."""
+    """A bound on the error of every entry of `kernel.matrix(a, b)`; TypeError for a Python kernel."""
     d = int(a.shape[1])
     if isinstance(kernel, RBF):
         # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
@@ -47,15 +48,15 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
 
 
 def in_range(squares: Floats) -> npt.NDArray[np.bool_]:
-    """Whether squared norms are so far from the ends of the range of doubles that what is made of them stays inside."""
+    """Whether squared norms are far enough from overflow and underflow for further computations."""
     return (squares > 1e-200) & (squares < 1e200)
 
 
 def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
     """`factor @ factor.T - gram`, almost without rounding.
 
-    The factor is cut into slices of so few bits that the products of the leading slices, and their sums, are exact in
-    float64; what is left over is 2^-40 smaller, and so is its rounding.
+    The factor is split into a sum of matrices with so few bits that the products of the leading ones, and their sums,
+    are exact in float64. The remaining products are 2^-40 times smaller, and so is their rounding.
     """
     k = factor.shape[1]
     bits = (52 - math.ceil(math.log2(max(k, 2)))) // 2
@@ -71,14 +72,14 @@ def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
 
 def _largest_norm(rows: Floats) -> float:
     largest = float(np.abs(rows).max(initial=0.0))
-    unit = 2.0 ** math.frexp(largest)[1] if 0 < largest < 1e300 else 1.0  # so that squares stay in range
+    unit = 2.0 ** math.frexp(largest)[1] if 0 < largest < 1e300 else 1.0  # avoids overflow of squares
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->i", rows / unit, rows / unit)
         return unit * float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-12) + LOST_LENGTH
 
 
 def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
-    """Whether some K(u, u) that a row is normalised by leaves the range of doubles."""
+    """Whether some K(u, u), by which a row is normalised, is near overflow or underflow."""
     for rows in sets:
         with np.errstate(over="ignore"):
             own = kernel.kernel.diagonal(rows)
@@ -88,7 +89,7 @@ def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
 
 
 def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
-    """A bound on the error of any kernel value of the native float64 tiles between rows of a and b (rounding.hpp)."""
+    """A bound on the error of every kernel value between rows of a and b in the native float64 tiles (rounding.hpp)."""
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
         return kernel_value_error(kernel, a, b) + 100 * UNIT * inner_degree(kernel)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
@@ -97,41 +98,41 @@ def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     x, s = _largest_norm(a), _largest_norm(b)
     if isinstance(inner, RBF):
         exponent = chain * UNIT * inner.gamma * ((x + s) * (x + s)) + 16 * UNIT
-        return math.expm1(exponent) if exponent < 0.5 else 1.0  # no value is further off than 1
+        return math.expm1(exponent) if exponent < 0.5 else 1.0  # values lie between 0 and 1
     return kernel_value_error(inner, a, b) * max(1.0, chain / d)
 
 
 def inner_degree(kernel: Normalized) -> int:
-    """The degree of the kernel inside a normalised one; that of a linear one is 1."""
+    """The degree of the kernel inside a normalised one; 1 for a linear kernel."""
     return kernel.kernel.degree if isinstance(kernel.kernel, Polynomial) else 1
 
 
 def margin(machine: Machine) -> Margin:
-    """How far from the border an interval of this machine must lie for its answer to be the model's own.
+    """The distance from the decision border at which an interval of this machine settles the model's own answer.
 
-    Values have no border: for them it is only what rewriting may have moved them by.
+    Values have no border: their margin is only the bound on what exact rewrites changed.
     """
-    if machine not in _MARGINS:  # every stage asks, and the norms of all points take their time
+    if machine not in _MARGINS:  # every stage needs it, and the norms of all points take time
         _MARGINS[machine] = _margin(machine)
     return _MARGINS[machine]
 
 
 def _margin(machine: Machine) -> Margin:
     if isinstance(machine.rule, ClassRule):
-        return source_reach(machine)
+        return source_margin(machine)
     return Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
 
 
-def source_reach(machine: Machine) -> Margin:
-    """How far the model's own sum may lie from the real value of this machine, by the norms of its mapped rows."""
+def source_margin(machine: Machine) -> Margin:
+    """A bound on the distance of the model's own sum from the real-number value of this machine."""
     if machine.origin is None:
         return source_rounding(machine)
     source = machine.origin.machine
-    return machine.origin.deviation + in_terms_of(source_rounding(source), source.input_map, machine.input_map)
+    return machine.origin.deviation + remapped_margin(source_rounding(source), source.input_map, machine.input_map)
 
 
-def in_terms_of(margin: Margin, old: Affine | None, new: Affine | None) -> Margin:
-    """A margin by the norm of rows under one input map as one by their norm under another."""
+def remapped_margin(margin: Margin, old: Affine | None, new: Affine | None) -> Margin:
+    """A margin that is a function of the norms of rows under one input map, as a function of those under another."""
     if old is new or (old is None and new is None):
         return margin
     old_center, old_scale = (0.0, 1.0) if old is None else (old.center, old.scale)
@@ -143,17 +144,17 @@ def in_terms_of(margin: Margin, old: Affine | None, new: Affine | None) -> Margi
 
 
 def source_rounding(machine: Machine) -> Margin:
-    """r(x): what the rounding of the machine's own float64 sum, term by term, comes to at most.
+    """r(x): a bound on the rounding of the machine's own float64 sum, in whatever order its terms are added.
 
-    Any order of summation will do. With N terms, W = sum |beta|, points of norm at most s, rows of mapped norm t and
-    u = 2^-53, adding N products and the bias loses up to (N + 3) u W max |K|. Scaling the row moves it by up to
-    u (a t + b) (`_map_error`). A kernel value loses
+    With N terms, W = sum |beta|, points of norm at most s, rows of mapped norm t and u = 2^-53, adding N products and
+    the bias has an error of at most (N + 3) u W max |K|. Mapping the row moves it by m <= u (a t + b) (`_map_error`).
+    The error of a kernel value is at most
 
-        rbf         0.37 (d + 5) u, as z exp(-z) <= 0.37, and no more than sqrt(2 gamma / e) times the moving of the row
-        linear      (d + 2) u s t, and s times the moving
-        polynomial  degree times the loss of its base, over the base, which is at most v = gamma s (t + b) + |r|
-        sigmoid     the loss of its argument, as tanh is nowhere steeper than 1
-        normalised  as a polynomial of unit vectors, each of which is off by (d + 6) u at most.
+        rbf         0.37 (d + 5) u, as z exp(-z) <= 0.37, plus sqrt(2 gamma / e) m
+        linear      (d + 2) u s t + s m
+        polynomial  degree times the relative error of its base, which is at most v = gamma s (t + b) + |r| in size
+        sigmoid     the error of its argument, as tanh has no slope above 1
+        normalised  that of a polynomial of unit vectors, each of which has an error of at most (d + 6) u.
     """
     kernel, unit, d = machine.kernel, UNIT * _UP, machine.n_features
     if isinstance(kernel, Normalized) and isinstance(kernel.kernel, RBF):
@@ -161,7 +162,7 @@ def source_rounding(machine: Machine) -> Margin:
     with np.errstate(over="ignore", invalid="ignore"):
         total, terms = np.abs(machine.weights).sum(axis=0), np.count_nonzero(machine.weights, axis=0)
         s = _largest_norm(machine.points)
-        lost = total * d * (1e-300 + s * 1e-320) + terms * 1e-320  # below the normal range
+        lost = total * d * (1e-300 + s * 1e-320) + terms * 1e-320  # to underflow
         sums = (terms + 4) * unit * total
         lost += 2 * unit * np.abs(machine.bias)
         moved, offset = _map_error(machine.input_map)
@@ -186,33 +187,36 @@ def source_rounding(machine: Machine) -> Margin:
     raise TypeError(f"no bound on the rounding of {machine.kernel!r}")
 
 
-def of_terms(machine: Machine, shares: Floats) -> Margin:
-    """A bound on sum_i shares_i |K(x, s_i)|, shares points x outputs."""
+def kernel_sum_margin(machine: Machine, shares: Floats) -> Margin:
+    """A bound on sum_i shares_i |K(x, s_i)|, where shares (points x outputs) are not negative."""
     total, kernel = shares.sum(axis=0), machine.kernel
     if isinstance(kernel, Linear):
         return Margin(np.zeros_like(total), total * _largest_norm(machine.points))
     if isinstance(kernel, Polynomial):
         gain = kernel.gamma * _largest_norm(machine.points)
         return Margin(np.zeros_like(total), total, gain, abs(kernel.coef0), kernel.degree)
-    return Margin(total, np.zeros_like(total))  # no value exceeds 1
+    return Margin(total, np.zeros_like(total))  # |K| is at most 1
 
 
-def of_feature_space(kernel: Kernel, distances: Floats) -> Margin:
-    """A bound on |<w, phi(x)>| of a linear or polynomial kernel, normalised or not, by the norm of each output's w."""
+def feature_space_margin(kernel: Kernel, norms: Floats) -> Margin:
+    """A bound on |<v, phi(x)>| for vectors v of these norms, one for each output, by Cauchy-Schwarz.
+
+    The kernel is linear or polynomial, normalised or not.
+    """
     if isinstance(kernel, Normalized):
-        return Margin(distances, np.zeros_like(distances))
+        return Margin(norms, np.zeros_like(norms))
     if isinstance(kernel, Polynomial):
         gain, start = math.sqrt(kernel.gamma), math.sqrt(abs(kernel.coef0))
-        return Margin(np.zeros_like(distances), distances, gain, start, kernel.degree)
-    return Margin(np.zeros_like(distances), distances)
+        return Margin(np.zeros_like(norms), norms, gain, start, kernel.degree)
+    return Margin(np.zeros_like(norms), norms)
 
 
 def _map_error(input_map: Affine | None) -> tuple[float, float]:
-    """How far scaling in float64 moves a row of mapped norm t: by (a t + b) u at most; a and b.
+    """The numbers a and b such that mapping in float64 moves a row of mapped norm t by at most (a t + b) u.
 
-    A step rounds to u times its result, which the later ones bring to u |x' - h|, x' the mapped row and h what they
-    make of 0. Sparse rows are multiplied by the rounded inverse in place of dividing: one rounding more. Where the map
-    is known by its steps, its center and scale are rounded as well, by no more than twice that once more.
+    Each step has an error of u times its result. The later steps turn that into u |x' - h|, where x' is the mapped row
+    and h the image of 0 under them. Sparse rows are multiplied by the rounded inverse, not divided: one rounding more.
+    Where the map has steps, its center and scale are rounded too, which adds at most twice as much again.
     """
     if input_map is None:
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""The obvious NumPy version of a model's own sum, operation by operation: the twin of native/source_sum.cpp."""
+"""A model's own sum in plain NumPy, operation by operation: the twin of native/source_sum.cpp."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dormie.numerics.rounding import inner_degree
 
 
 def source_outputs(machine: Machine, rows: Any) -> Floats:
-    """The machine's own sum, operation by operation: see `dormie.numerics.source_sum`."""
+    """The outputs of the model's own sum, as `dormie.numerics.source_sum` defines it."""
     if machine.kernel.is_python:
         return outputs(machine, rows)
     sparse = hasattr(rows, "toarray")
@@ -34,15 +34,15 @@ def _map_step(name: str, values: Floats, x: Floats, sparse: bool) -> Floats:
             return x + values
         case "multiply":
             return x * values
-    return np.where(x == 0, x, x * (1 / values)) if sparse else x / values  # of sparse rows zeros are not stored
+    return np.where(x == 0, x, x * (1 / values)) if sparse else x / values  # sparse rows do not store zeros
 
 
 def _source_values(machine: Machine, x: Floats) -> list[float]:
-    """Kernel values of a mapped row with every point, one at a time."""
+    """The kernel values of one mapped row with every point, computed one at a time."""
     kernel, points, constants = machine.kernel, machine.points, np.zeros(machine.n_points)
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
-        (x, own), *units = [_unit_vector(kernel.kernel, vector) for vector in (x, *points)]
-        points, constants = [unit for unit, _ in units], np.array([constant for _, constant in units]) * own
+        (x, own), *vectors = [_unit_vector(kernel.kernel, vector) for vector in (x, *points)]
+        points, constants = [vector for vector, _ in vectors], np.array([constant for _, constant in vectors]) * own
         return [_power(_dot(machine, x, s) + c, inner_degree(kernel)) for s, c in zip(points, constants, strict=True)]
     kernel = kernel.kernel if isinstance(kernel, Normalized) else kernel
     match kernel:
@@ -56,7 +56,7 @@ def _source_values(machine: Machine, x: Floats) -> list[float]:
 
 
 def _dot(machine: Machine, a: Floats, b: Floats) -> float:
-    """By BLAS, or one product after the other."""
+    """The inner product, by BLAS or one product after the other, as the model computes it."""
     if machine.blas_products:
         from scipy.linalg.blas import ddot  # here: it takes long to import
 
@@ -72,7 +72,7 @@ def _power(base: float, degree: int) -> float:
 
 
 def _unit_vector(kernel: Linear | Polynomial, x: Floats) -> tuple[Floats, float]:
-    """(sqrt(gamma) x, sqrt(coef0)) as a unit vector: x's part, and the other's; powers of two keep squares in range."""
+    """(sqrt(gamma) x, sqrt(coef0)) scaled to length 1, as its two parts; powers of two prevent overflow of squares."""
     gamma, coef0 = (kernel.gamma, kernel.coef0) if isinstance(kernel, Polynomial) else (1.0, 0.0)
     largest = float(np.abs(x).max())
     (_, own), (root, own_root) = math.frexp(largest), math.frexp(math.sqrt(gamma))

@@ -1,9 +1,9 @@
-"""A model's own float64 sum, operation by operation: it decides the rows that lie within its rounding.
+"""The model's own float64 sum, repeated operation by operation: it decides the rows that lie within its rounding.
 
-For scikit-learn's LIBSVM that is: inner products by SciPy's BLAS where the model was trained on dense rows, one product
-after the other where on sparse ones; differences for RBF; the C library's exp and tanh; powers by repeated squaring;
-support vectors in order, the bias last, nothing fused; and the scalers' own arithmetic. On the computer that
-scikit-learn runs on, this gives its bits. Models of other kinds are summed one term after the other.
+For scikit-learn's LIBSVM this means: inner products by SciPy's BLAS if the model was trained on dense rows, one product
+after the other if on sparse rows; differences for RBF; exp and tanh of the C library; powers by repeated squaring;
+support vectors in order, the bias last, no fused multiply-adds; and the scalers' own arithmetic. On the same computer
+the result has the same bits as scikit-learn's. Other models are summed one term after the other.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.rows import is_sparse, mapped
 from dormie.machine.typing import Integers
 from dormie.numerics import backend, source_reference
-from dormie.numerics.rounding import source_reach
+from dormie.numerics.rounding import source_margin
 
 
 class SourceSum:
-    """The sum that a machine, or what it was rewritten from, stands for."""
+    """The own sum of the model that a machine was read from; `source` is the machine before exact rewrites."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -35,34 +35,34 @@ class SourceSum:
         return self._native.outputs(*backend.arguments(rows, is_sparse(rows)))  # type: ignore[no-any-return]
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
-        """The outputs of checked rows, and a radius that reaches the machine's real-number value."""
+        """The outputs of checked rows, and a bound on their distance from the machine's real-number value."""
         with np.errstate(over="ignore"):
             norms = np.linalg.norm(mapped(self._machine, rows), axis=1)
-        return endless_where_lost(self.outputs(rows), source_reach(self._machine)(norms))
+        return unbounded_where_not_finite(self.outputs(rows), source_margin(self._machine)(norms))
 
     @cached_property
     def _native(self) -> Any:
-        # When a row first needs it: hardly any does, and BLAS takes longer to import than dormie.
+        # Built when a row first needs it: few rows do, and BLAS takes longer to import than dormie.
         if self.source.kernel.is_python:
             return None
         return backend.build("SourceSum", self.source, *_map_steps(self.source), _ddot_of(self.source))
 
 
-def endless_where_lost(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
-    """The same intervals, those without ends endless: nothing is known there, and nothing is NaN."""
+def unbounded_where_not_finite(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
+    """The same intervals, but from minus infinity to infinity where an end is not finite: no end is NaN."""
     lost = ~(np.isfinite(middle) & np.isfinite(radius))
     return (np.where(lost, 0.0, middle), np.where(lost, np.inf, radius)) if lost.any() else (middle, radius)
 
 
 def _map_steps(machine: Machine) -> tuple[Integers, Floats]:
-    """The steps of the input map, by number, and their values, steps x features."""
+    """The steps of the input map, as positions in `MAP_STEPS`, and their values (steps x features)."""
     steps = () if machine.input_map is None else machine.input_map.all_steps
     names = np.array([MAP_STEPS.index(name) for name, _ in steps], dtype=np.int64)
     return names, np.array([values for _, values in steps], dtype=np.float64).reshape(-1, machine.n_features)
 
 
 def _ddot_of(machine: Machine) -> Any:
-    """The inner product of BLAS, where the model takes it from there."""
+    """BLAS's inner product, if the model uses it; None otherwise."""
     return _ddot() if machine.blas_products else None
 
 

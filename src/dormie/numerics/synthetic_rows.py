@@ -1,4 +1,4 @@
-"""Rows to try stages on: some of the user's, or synthetic ones, made from the support vectors."""
+"""Sample rows for trying out stages: some of the user's, or synthetic ones made from the support vectors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import unmapped
 
-_FROM_OTHER = 0.2
-_NEARBY = 32  # rows of which the nearest is crossed with
+_FROM_OTHER = 0.2  # the share of features taken from the other row
+_NEARBY = 32  # random rows, of which the nearest is the other row
 
 
 def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any:
-    """Up to `size` checked rows, drawn from those given, or synthetic where there are none."""
+    """Draw up to `size` rows from checked rows, or make synthetic ones if `rows` is None."""
     random = np.random.default_rng(seed)
     if rows is None:
         return unmapped(machine, crossover(machine.points, size, random))
@@ -25,14 +25,14 @@ def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any
 
 
 def crossover(rows: Floats, size: int, random: np.random.Generator) -> Floats:
-    """Rows with a fifth of their features taken from a row nearby: close to the data, not on it.
+    """Make rows near the data: each is a row with a fifth of its features replaced by those of a nearby row.
 
-    Features keep their own values, so what is sparse or whole-numbered stays so; and since the other row is the nearest
-    of a few, what belongs together mostly stays together.
+    Features take only values that occur, so sparse or integer features stay so. The other row is the nearest of a few
+    random ones, so dependences between features are mostly kept.
     """
     one = random.integers(len(rows), size=size)
     others = random.integers(len(rows), size=(size, _NEARBY))
-    with np.errstate(over="ignore"):  # rows so far out are near to none
+    with np.errstate(over="ignore"):  # infinite distances are never the nearest
         distances = np.array([np.square(rows[few] - rows[i]).sum(axis=1) for i, few in zip(one, others, strict=True)])
     other = others[np.arange(size), np.argmin(np.where(distances > 0, distances, np.inf), axis=1)]
     from_other = random.random((size, rows.shape[1])) < _FROM_OTHER

@@ -1,11 +1,13 @@
-"""Exact rewrites: the same function of a row, with fewer terms or better conditioned, and nothing approximated.
+"""Exact rewrites: the same function with fewer terms, or better conditioned. Nothing is approximated.
 
-Each rewrite is a module of three functions: `accepts(machine)` says whether it applies and pays, `apply(machine)`
-returns the machine that results, and `deviation(before, after)` bounds how far rounding on the way has moved the
-outputs, by the norm of a row in the coordinates of the result (None where not even rounding changed). Its docstring
-states what is preserved. Later rewrites rest on earlier ones: folding leaves one vector an output, merging can cancel
-weights to zero, `quadratic` and `dependent` (which `check` their own results) need not look at points that are gone,
-and the centre is that of the points kept.
+Each rewrite is a module with three functions: `accepts(machine)` says whether it applies and pays, `apply(machine)`
+returns the rewritten machine, and `deviation(before, after)` bounds how far the rounding of the rewrite moved the
+outputs, as a function of the norm of a row in the coordinates of the result (None where not even the rounding of the
+sum changed). The module's docstring states what is preserved.
+
+The order matters: folding leaves one vector for each output, merging can cancel weights to zero, `quadratic` and
+`dependent` (which `check` their results) work on the points that are left, and `center` uses the mean of the points
+that are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Protocol
 
 from dormie.machine import Machine, Origin
 from dormie.machine.margin import Margin
-from dormie.numerics.rounding import in_terms_of
+from dormie.numerics.rounding import remapped_margin
 from dormie.simplify import (
     center,
     dependent,
@@ -46,9 +48,9 @@ REWRITES: dict[str, Rewrite] = {
 
 
 def simplify(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
-    """The machine after every rewrite that accepts it, and the names of those, in order.
+    """Apply every rewrite that accepts the machine; returns the result and the names of the rewrites, in order.
 
-    Where one of them changed how the sum is rounded, the machine keeps what it was rewritten from as its origin.
+    If one of them changed how the sum rounds, the result keeps the machine before the rewrites as its origin.
     """
     applied, origin = [], machine.origin
     source = machine if origin is None else origin.machine
@@ -58,6 +60,6 @@ def simplify(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
             moved = rewrite.deviation(before, machine)
             if moved is not None:
                 so_far = Margin.none(machine.n_outputs) if origin is None else origin.deviation
-                origin = Origin(source, moved + in_terms_of(so_far, before.input_map, machine.input_map))
+                origin = Origin(source, moved + remapped_margin(so_far, before.input_map, machine.input_map))
             applied.append(name)
     return machine if machine.origin is origin else machine.with_origin(origin), tuple(applied)

@@ -1,16 +1,16 @@
-"""The origin of an RBF machine moves to the middle of its points: K depends on differences x - s only.
+"""The origin of an RBF machine is moved to the mean of its points: K depends only on differences x - s.
 
-It pays because tiles compute |x - s|^2 as |x|^2 - 2 x.s + |s|^2, which cancels badly far from the origin. Where points
-lie far from each other as well (clusters 1e8 apart), differences from any centre lose what tells near points apart:
-such machines stay as they are, and are evaluated by differences.
+It pays because the native core computes |x - s|^2 as |x|^2 - 2 x.s + |s|^2, which cancels badly far from the origin. If
+points also lie far from each other (clusters 1e8 apart), subtracting any centre loses the digits that distinguish near
+points. Such machines are not changed, and are evaluated by differences.
 
 Preserves every kernel value up to a relative change of 2 gamma sum_j |x_j - s_j| u (|x_j - c_j| + |s_j - c_j|),
-u = 2^-53: the two subtractions round to half a unit in the last place each. Mostly they do not round at all: the
-centre c_j is a multiple of a power of two close to the spread of feature j, so s_j - c_j is exact wherever c_j is no
-further from s_j than 0 is, and for whole numbers and other numbers of few bits everywhere.
+u = 2^-53: the two subtractions have errors of half a unit in the last place each. Most of them are exact: the centre
+c_j is a multiple of a power of two close to the standard deviation of feature j, so s_j - c_j is exact wherever c_j is
+no further from s_j than 0 is, and always for integers and other numbers of few bits.
 
-With an input map (x - a)/b the new one is (x - (a + b c))/b. Rounding a + b c moves every mapped row by at most
-u |a_j/b_j + c_j| in feature j: no more than (x_j - a_j)/b_j was rounded by before, as mapped rows lie around c.
+An input map (x - a)/b becomes (x - (a + b c))/b. Rounding a + b c moves every mapped row by at most u |a_j/b_j + c_j|
+in feature j, which is no more than the rounding of (x_j - a_j)/b_j before, as mapped rows lie around c.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dormie.numerics.rounding import UNIT
 
 _LARGEST = 1e150  # the squares of larger coordinates overflow
 _MOST_MOVED = 2.0**-40
-_SPARSE = 0.5  # from this share of zeros on, zeros are worth more than a centred origin
+_SPARSE = 0.5  # with this share of zeros or more, sparse points save more than centring does
 
 
 def accepts(machine: Machine) -> bool:
@@ -47,7 +47,7 @@ def apply(machine: Machine) -> Machine:
 
 
 def _most_moved(machine: Machine) -> float:
-    """How far, in units that K changes by 1 in, points and rows as far out are moved by rounding."""
+    """How far rounding moves points, and rows as far out, in units of the kernel's width 1 / sqrt(gamma)."""
     assert isinstance(machine.kernel, RBF)
     middle = _short_mean(machine.points)
     lost = np.abs(_rounding_of_difference(machine.points, middle)) + 2 * UNIT * np.abs(machine.points - middle)
@@ -55,7 +55,7 @@ def _most_moved(machine: Machine) -> float:
 
 
 def deviation(before: Machine, after: Machine) -> Margin:
-    """What rounding moved the points and the mapped rows by, times the steepest that K is anywhere."""
+    """The distance by which rounding moved points and mapped rows, times a bound on the slope of K."""
     assert isinstance(after.kernel, RBF)
     assert after.input_map is not None
     middle = _short_mean(before.points)
@@ -68,16 +68,16 @@ def deviation(before: Machine, after: Machine) -> Margin:
 
 
 def _rounding_of_difference(a: Floats, b: Floats) -> Floats:
-    """How far `a - b` is from the difference, exactly."""
+    """The exact rounding error of `a - b`."""
     difference = a - b
     part = difference - a
     return np.asarray((a - (difference - part)) + (-b - part))
 
 
 def _short_mean(points: Floats) -> Floats:
-    """The mean, in each feature rounded to a power of two no larger than the standard deviation."""
+    """The mean of each feature, rounded to a multiple of a power of two no larger than its standard deviation."""
     mean, spread = points.mean(axis=0), points.std(axis=0)
     _, exponent = np.frexp(spread)
     grid = np.where(spread > 0, np.ldexp(1.0, exponent - 1), 0.0)
-    grid = np.maximum(grid, np.spacing(np.abs(mean)))  # a constant feature has no spread: its mean stays as it is
+    grid = np.maximum(grid, np.spacing(np.abs(mean)))  # the mean of a constant feature is not rounded
     return np.asarray(np.rint(mean / grid) * grid)

@@ -1,7 +1,7 @@
-"""What the rewrites that compute new vectors share: each is tried out first, and kept only if it changed nothing.
+"""A check shared by the rewrites that compute new vectors: the result is used only if it preserves the outputs.
 
-Such a rewrite is exact in real numbers, but rounding may spoil it. So its result is compared with the machine as it
-was, on the points and on rows around them, and a result that rounding has touched is not used.
+Such a rewrite is exact in real numbers, but rounding may spoil it. So its result is compared with the machine before,
+on the points and on rows around them, and discarded if outputs differ by more than a few hundred roundings.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dormie.machine.kernels import Kernel, Normalized
 from dormie.numerics import reference
 
 _CLOSE = 1e-12  # of sum |beta_i K(x, s_i)|: several hundred roundings
-_MOST_GROWTH = 16.0  # of that sum itself: it is what rounding errors are measured on, from then on
+_MOST_GROWTH = 16.0  # of that sum, to which the rounding errors of the result are proportional
 _LEAST_SUM = 1e-200  # where sums are smaller, their terms may have underflowed
 _ROWS_OF_A_KIND = 256
 
 
 def preserves(before: Machine, after: Machine) -> bool:
-    """Whether outputs are the same but for rounding, and no terms have come in that dwarf and cancel each other."""
+    """Whether outputs are equal up to rounding, and no new terms are so large that they must cancel each other."""
     before, after = replace(before, input_map=None), replace(after, input_map=None)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = _check_rows(before.points)
@@ -36,7 +36,7 @@ def preserves(before: Machine, after: Machine) -> bool:
 
 
 def _check_rows(points: Floats) -> Floats:
-    """Rows in mapped coordinates: some points, some moved at random, and random rows that only share their scale."""
+    """Rows in mapped coordinates: some points, the same points moved at random, and random rows of the same scale."""
     rng = np.random.default_rng(0)
     some = points[rng.permutation(len(points))[:_ROWS_OF_A_KIND]]
     moved = some + rng.normal(size=some.shape) * points.std(axis=0)
@@ -45,14 +45,14 @@ def _check_rows(points: Floats) -> Floats:
 
 
 def inner(kernel: Kernel) -> Kernel:
-    """The kernel inside a normalised one; any other as it is."""
+    """The kernel inside a normalised one; any other kernel itself."""
     return kernel.kernel if isinstance(kernel, Normalized) else kernel
 
 
 def tried(
     attempt: Callable[[Machine], Machine | None],
 ) -> tuple[Callable[[Machine], bool], Callable[[Machine], Machine]]:
-    """`accepts` and `apply` of a rewrite that must be worked out to know whether it applies: once, for both."""
+    """`accepts` and `apply` of a rewrite that must be computed to know whether it applies; both share one attempt."""
     results: WeakKeyDictionary[Machine, Machine | None] = WeakKeyDictionary()
 
     def accepts(machine: Machine) -> bool:

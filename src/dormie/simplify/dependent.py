@@ -1,17 +1,17 @@
-"""Points of a polynomial kernel that depend linearly on others go (Downs, Gates and Masters 2001).
+"""Points of a polynomial kernel that depend linearly on others are dropped (Downs, Gates and Masters 2001).
 
-In feature space the point s is the vector phi(s) of all monomials of its degree, K(x, s) = phi(x).phi(s), and there
-are only m = C(d + p, p) of those, C(d + p - 1, p) without a constant term. Of more points than that some are sums of
-others: phi(s_j) = sum_i a_i phi(s_i), so that the others take up its weight, beta_i + beta_j a_i.
+In feature space a point s is the vector phi(s) of all monomials of degree p, with K(x, s) = phi(x).phi(s). There are
+only m = C(d + p, p) monomials, C(d + p - 1, p) without a constant term. With more than m points, some phi(s_j) are
+linear combinations of others: phi(s_j) = sum_i a_i phi(s_i), and the others take over the weight: beta_i + beta_j a_i.
 
-A QR factorisation with pivoting of the phi(s_i) themselves finds the points to keep, most independent first. That is
-pivoted Cholesky of their Gram matrix at half the loss of digits, and costs L m^2: an L x L matrix is never formed.
+A QR factorisation of the phi(s_i) with pivoting finds the points to keep, the most independent first. It equals pivoted
+Cholesky of their Gram matrix, but loses half as many digits, and costs L m^2: an L x L matrix is never formed.
 
-This is also how dormie evaluates "explicit monomials": m points of the same kernel span what the m monomials span.
-They are m dot products of length d, on the path that all kernels take, in place of m products on a path of their own:
-for the few features where m is small the difference is small as well, beside what any row costs.
+This also replaces the evaluation by explicit monomials: m points of the same kernel span the same space as the m
+monomials. They cost m dot products of length d in the code that serves all kernels, not m products in code of their
+own. With so few features that m is small, the difference is small beside the other costs of a row.
 
-Preserves every output to rounding, as `check` finds, and the points kept are points of the machine.
+Preserves every output up to rounding, which `check` verifies; the points kept are points of the machine.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Kernel, Linear, Normalized, Polynomial
 from dormie.machine.margin import Margin
 from dormie.machine.rules import Indices
-from dormie.numerics.rounding import UNIT, of_feature_space
+from dormie.numerics.rounding import UNIT, feature_space_margin
 from dormie.simplify import check
 
-_MOST_VALUES = 1 << 25  # of the matrix of all phi(s_i): 256 MiB
-_MOST_WORK = 5e9  # multiply-adds of its factorisation: some seconds
+_MOST_VALUES = 1 << 25  # in the matrix of all phi(s_i): 256 MiB
+_MOST_WORK = 5e9  # multiply-adds of its factorisation: a few seconds
 
 
 def _attempt(machine: Machine) -> Machine | None:
     kernel = _polynomial(machine.kernel)
     if kernel is None or not _affordable(kernel, machine):
         return None
-    with np.errstate(all="ignore"):  # what overflows is found below
+    with np.errstate(all="ignore"):  # overflow is detected below
         features = _features(machine, _variable_sizes(kernel, machine.points))
     if not np.isfinite(features).all():
         return None
@@ -52,29 +52,29 @@ accepts, apply = check.tried(_attempt)
 
 
 def deviation(before: Machine, after: Machine) -> Margin:
-    """The distance in feature space between the two sums of phi(s_i), worked out in float64, and what that loses."""
+    """The distance between the two w = sum_i beta_i phi(s_i), computed in float64, plus its rounding error."""
     kernel = _polynomial(before.kernel)
     assert kernel is not None
     sizes = _variable_sizes(kernel, before.points)
     with np.errstate(all="ignore"):
         (one, lost), (other, lost_too) = (_weighted_features(kernel, machine, sizes) for machine in (before, after))
         apart = np.abs(one - other) + lost + lost_too
-        units = np.where(
+        factors = np.where(
             np.arange(len(sizes)) < before.n_features, math.sqrt(kernel.gamma), math.sqrt(abs(kernel.coef0))
         )
-        apart *= (units * sizes)[_factors(kernel, len(sizes))].prod(axis=1)[:, None]
-        return of_feature_space(before.kernel, np.linalg.norm(apart, axis=0) * 1.01)
+        apart *= (factors * sizes)[_factors(kernel, len(sizes))].prod(axis=1)[:, None]
+        return feature_space_margin(before.kernel, np.linalg.norm(apart, axis=0) * 1.01)
 
 
 def _weighted_features(kernel: Polynomial, machine: Machine, sizes: Floats) -> tuple[Floats, Floats]:
-    """sum_i beta_i phi(s_i), a column each output, in units of the sizes, and a bound on its rounding."""
+    """sum_i beta_i phi(s_i), one column for each output, variables divided by `sizes`; and a bound on its rounding."""
     features = _features(machine, sizes)
     roundings = machine.n_points + machine.n_features + 2 * kernel.degree + 40
     return features @ machine.weights, roundings * UNIT * (np.abs(features) @ np.abs(machine.weights))
 
 
 def _polynomial(kernel: Kernel) -> Polynomial | None:
-    """The kernel, or the one inside, as a polynomial."""
+    """The kernel, or the one inside a normalised one, as a polynomial; None if it is not one."""
     inner = check.inner(kernel)
     if isinstance(inner, Linear):
         return Polynomial(1.0, 0.0, 1)
@@ -92,9 +92,9 @@ def _affordable(kernel: Polynomial, machine: Machine) -> bool:
 
 
 def _variable_sizes(kernel: Polynomial, points: Floats) -> Floats:
-    """The largest value of every variable: the features, and a constant 1 where the kernel has a coef0.
+    """The largest absolute value of every variable: the features, and a constant 1 if the kernel has a coef0.
 
-    A constant variable makes (gamma x.s + r)^p a power of one dot product.
+    With the constant variable, (gamma x.s + r)^p is a power of one dot product.
     """
     largest = np.abs(points).max(axis=0)
     return np.asarray(largest if kernel.coef0 == 0 else np.append(largest, 1.0))
@@ -106,10 +106,10 @@ def _factors(kernel: Polynomial, variables: int) -> Indices:
 
 
 def _features(machine: Machine, sizes: Floats) -> Floats:
-    """phi of every point, a column each, in units in which the largest value of every variable is 1.
+    """phi of every point as a column, with variables divided by `sizes`, so that the largest value of each is 1.
 
-    Units multiply whole rows of this matrix, and a negative r gives the sign of some rows another meaning in K: its
-    columns depend on each other as before.
+    The division scales whole rows of this matrix, and so does the sign of a negative r: neither changes which columns
+    depend on each other.
     """
     kernel, points = _polynomial(machine.kernel), machine.points
     assert kernel is not None
@@ -125,13 +125,13 @@ def _features(machine: Machine, sizes: Floats) -> Floats:
 
 
 def _arrangements(factors: list[int]) -> int:
-    """In how many orders the factors of a monomial can be multiplied: how often it occurs in the power."""
+    """The multinomial coefficient of a monomial: how many orders its factors can be multiplied in."""
     repeats = math.prod(math.factorial(factors.count(j)) for j in set(factors))
     return math.factorial(len(factors)) // repeats
 
 
 def _independent(features: Floats, weights: Floats) -> tuple[Indices, Floats]:
-    """Columns that span all columns, in their old order, and the weights with which they have the same sum."""
+    """Columns that span all columns, in their old order, and the weights that give them the same weighted sum."""
     from scipy.linalg import qr, solve_triangular  # here: see dormie.numerics.cholesky
 
     triangle, order = qr(features, mode="r", pivoting=True)

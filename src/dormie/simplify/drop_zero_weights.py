@@ -1,4 +1,4 @@
-"""Points whose weights are all zero go. Preserves every output, term by term."""
+"""Points whose weights are all zero are dropped. Preserves every output, term by term."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dormie.machine.rules import Booleans
 
 def accepts(machine: Machine) -> bool:
     used = _used(machine)
-    # A kernel function of the user's own may not know what to do with no points at all.
+    # A user's kernel function may fail if it is given no points.
     return not used.all() and not (isinstance(machine.kernel, Custom) and not used.any())
 
 
@@ -27,7 +27,7 @@ def apply(machine: Machine) -> Machine:
 
 
 def deviation(before: Machine, after: Machine) -> None:
-    """None at all: adding 0 changes no sum, nor its rounding."""
+    """None: terms of 0 change neither a sum nor its rounding."""
 
 
 def _used(machine: Machine) -> Booleans:

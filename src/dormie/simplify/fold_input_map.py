@@ -1,8 +1,8 @@
-"""The input map of a linear machine goes into its points and bias: s . (x - c)/a = (s/a) . x - (s/a) . c.
+"""The input map of a linear machine is folded into its points and bias: s . (x - c)/a = (s/a) . x - (s/a) . c.
 
-Preserves every output to about 16 times the rounding error of the machine as it was, for rows of mapped size about
-one. Subtracting the centre first is what keeps that error small: the folded form adds two numbers of the size of
-w . c/a that cancel. So the map stays where that would cost more than those four bits, that is, where for any output
+Preserves every output to about 16 times the rounding error of the machine before, for rows of mapped size about one.
+Subtracting the centre first keeps that error small, whereas the folded form adds two numbers of the size of w . c/a
+that cancel. So the map is kept where folding would cost more than four bits, that is, where for some output
 sum_j |w_j c_j/a_j| exceeds 16 times |b| + sum_j |w_j|; and where a quotient would overflow or underflow.
 """
 
@@ -30,7 +30,7 @@ def accepts(machine: Machine) -> bool:
 
 
 def apply(machine: Machine) -> Machine:
-    assert machine.input_map is not None  # as accepts() has found
+    assert machine.input_map is not None  # accepts() has checked it
     points = machine.points / machine.input_map.scale
     shifts = np.array([math.fsum(terms) for terms in points * machine.input_map.center])
     bias = [math.fsum([b, *-(column * shifts)]) for b, column in zip(machine.bias, machine.weights.T, strict=True)]
@@ -38,7 +38,7 @@ def apply(machine: Machine) -> Machine:
 
 
 def deviation(before: Machine, after: Machine) -> Margin:
-    """A unit in the last place of every quotient, and a few of what the bias is the sum of."""
+    """One rounding of every quotient, plus a few of the terms that the bias is the sum of."""
     assert before.input_map is not None
     weights = np.abs(after.weights).T
     shifts = np.abs(after.points * before.input_map.center).sum(axis=1)
@@ -47,7 +47,7 @@ def deviation(before: Machine, after: Machine) -> Margin:
 
 
 def _normal_numbers(points: Floats, quotients: Floats) -> bool:
-    """Whether every quotient of a coordinate other than 0 is finite and has all its bits."""
+    """Whether the quotient of every nonzero coordinate is finite and not subnormal."""
     sizes = np.abs(quotients[points != 0])
     return bool(((sizes >= np.finfo(np.float64).tiny) & np.isfinite(sizes)).all())
 

@@ -1,7 +1,7 @@
-"""A linear machine becomes one vector an output: sum_i beta_i (x . s_i) = x . (sum_i beta_i s_i).
+"""A linear machine becomes one vector for each output: sum_i beta_i (x . s_i) = x . (sum_i beta_i s_i).
 
-Preserves every output to a few units in the last place of sum_ij |beta_i s_ij x_j|: the vectors are summed in
-twice the working precision (Ogita, Rump and Oishi's Dot2), so that folding adds one rounding a coordinate.
+Preserves every output to a few units in the last place of sum_ij |beta_i s_ij x_j|: the vectors are summed in twice the
+working precision (Dot2 of Ogita, Rump and Oishi), so that folding adds one rounding for each coordinate.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dormie.machine.kernels import Linear
 from dormie.machine.margin import Margin
 from dormie.numerics.rounding import UNIT
 
-_LARGEST = 1e140  # of two larger numbers the product, or its splitting below, could overflow
-_BLOCK_VALUES = 1 << 14  # products at work at once: a few arrays of 128 KiB stay in cache
+_LARGEST = 1e140  # the product of two larger numbers, or its splitting below, could overflow
+_BLOCK_VALUES = 1 << 14  # products computed at once: a few arrays of 128 KiB stay in the cache
 
 
 def accepts(machine: Machine) -> bool:
@@ -31,35 +31,35 @@ def apply(machine: Machine) -> Machine:
 
 
 def deviation(before: Machine, after: Machine) -> Margin:
-    """A unit in the last place of every coordinate, and what doubled precision loses: their squares over all terms."""
+    """One rounding of every coordinate, plus the error of the sums in doubled precision, of order (L u)^2."""
     sums = np.abs(before.weights).T @ np.linalg.norm(before.points, axis=1)
     lost = 4 * UNIT * np.linalg.norm(after.points, axis=1) + (before.n_points * UNIT) ** 2 * 4 * sums
     return Margin(np.zeros_like(lost), lost + before.n_points * np.sqrt(before.n_features) * 1e-300)
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b rounded, and what the rounding left out, exactly."""
+    """a + b rounded, and its exact rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def _halves(a: Floats) -> tuple[Floats, Floats]:
-    """a as a sum of two numbers of 26 bits each."""
+    """Two numbers of 26 bits each whose sum is a."""
     scaled = 134217729.0 * a  # 2**27 + 1
     high = scaled - (scaled - a)
     return high, a - high
 
 
 def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a * b rounded, and what the rounding left out, exactly."""
+    """a * b rounded, and its exact rounding error."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
 
 
 def _weighted_sums(weights: Floats, points: Floats) -> Floats:
-    """weights^T points (c x d) in doubled precision, several points side by side."""
+    """weights^T points (c x d) in doubled precision, for several points at once."""
     (count, c), d = weights.shape, points.shape[1]
     lanes = min(count, max(1, _BLOCK_VALUES // (c * d)))
     total, left_out = np.zeros((lanes, c, d)), np.zeros((lanes, c, d))

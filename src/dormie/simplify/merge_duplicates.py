@@ -1,7 +1,7 @@
-"""Equal points become one, with their weights added. Preserves every output, up to the rounding of those sums.
+"""Equal points are merged and their weights added. Preserves every output, up to the rounding of those sums.
 
-Points keep the order of their first occurrence: readers put the points of a class together, and the native core
-profits from neighbours that share a pattern of zero weights.
+Points keep the order of their first occurrence: readers group the points by class, and the native core is faster where
+neighbouring points have zero weights for the same outputs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dormie.machine import Machine
 from dormie.machine.kernels import Custom
 from dormie.machine.margin import Margin
 from dormie.machine.rules import Indices
-from dormie.numerics.rounding import UNIT, of_terms
+from dormie.numerics.rounding import UNIT, kernel_sum_margin
 
 
 def accepts(machine: Machine) -> bool:
@@ -32,13 +32,13 @@ def apply(machine: Machine) -> Machine:
 
 
 def deviation(before: Machine, after: Machine) -> Margin:  # noqa: ARG001 - one signature for all
-    """Of every added weight a unit in the last place."""
+    """One rounding for every weight that is added."""
     largest = np.bincount(_groups(before)).max(initial=1)
-    return of_terms(before, np.abs(before.weights) * (largest * UNIT))
+    return kernel_sum_margin(before, np.abs(before.weights) * (largest * UNIT))
 
 
 def _groups(machine: Machine) -> Indices:
-    """For every point the number of the group of equal points it is in, groups counted as they first occur."""
+    """For every point the number of its group of equal points, groups numbered in the order of first occurrence."""
     numbers: dict[bytes, int] = {}
     # Adding 0.0 turns -0.0 into 0.0, so that equal points have equal bytes.
     return np.array([numbers.setdefault((point + 0.0).tobytes(), len(numbers)) for point in machine.points])

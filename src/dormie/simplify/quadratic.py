@@ -1,18 +1,19 @@
-"""A kernel of degree 2 needs at most d + 1 vectors an output: the outputs are quadratic forms, and those diagonalise.
+"""A kernel of degree 2 needs at most d + 1 vectors for each output: outputs are quadratic forms, which diagonalise.
 
-With a constant coordinate t = sqrt(|r| / gamma) appended to rows and +t or -t, as r has its sign, to points,
-(gamma x.s + r)^2 = gamma^2 (x'.s')^2, so that an output is gamma^2 x'^T M x' with M = sum_i beta_i s'_i s'_i^T. Any
-M = sum_k +-u_k u_k^T gives it with one vector a term, the eigenvectors times the roots of their |eigenvalues| first
-of all. A vector u = (g, h) is c (p, +-t), a point p with weight +-c^2, for c = +-h/t and p = g/c.
+Append a constant coordinate t = sqrt(|r| / gamma) to rows, and +t or -t, with the sign of r, to points. Then
+(gamma x.s + r)^2 = gamma^2 (x'.s')^2, and an output is gamma^2 x'^T M x' with M = sum_i beta_i s'_i s'_i^T. Every
+decomposition M = sum_k +-u_k u_k^T gives the output with one vector for each term; the eigenvectors times the square
+roots of their |eigenvalues| are one. A vector u = (g, h) equals c (p, +-t) with c = +-h/t and p = g/c: a point p with
+weight +-c^2.
 
-That needs an h that is not too small beside g. An orthogonal mix of the vectors of one sign leaves their sum as it
-is, and a reflection can move their h to any other values of the same sum of squares: the small ones are lifted, in
-proportion to the size of their vector, so that large vectors stay large and small ones small. Only where the vectors
-of one sign hardly meet the constant at all does each sign get one vector more, the constant itself: +e e^T - e e^T.
+That needs an h that is not too small compared with g. An orthogonal transformation of the vectors of one sign does not
+change the sum of their u u^T, and a reflection can change their h to any values with the same sum of squares. So small
+h are raised, in proportion to the sizes of their vectors, which keeps large vectors large and small ones small. Only if
+the vectors of one sign have almost no constant part does each sign get one more vector, the constant: +e e^T - e e^T.
 
-Preserves every output to rounding, as `check` finds: the eigenvectors are those of a matrix within a few units in
-the last place of M, and the reflections are orthogonal. Normalised kernels too: of a normalised kernel the weights
-take up sqrt(K(p, p)).
+Preserves every output up to rounding, which `check` verifies: the eigenvectors are exact for a matrix within a few
+units in the last place of M, and the reflections are orthogonal. For a normalised kernel the factors sqrt(K(p, p)) go
+into the weights.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Normalized, Polynomial
 from dormie.machine.margin import Margin
-from dormie.numerics.rounding import UNIT, of_feature_space
+from dormie.numerics.rounding import UNIT, feature_space_margin
 from dormie.simplify import check
 
-_LEAST_SHARE = 2.0**-6  # of its even share of the constant that every vector is to have
-_HARDLY = 2.0**-10  # points would grow to 2^16 times the size they had
+_LEAST_SHARE = 2.0**-6  # every vector gets at least this part of its proportional share of the constant
+_HARDLY = 2.0**-10  # with a smaller constant part, points would grow to 2^16 times their size
 
 
 def _attempt(machine: Machine) -> Machine | None:
     kernel = check.inner(machine.kernel)
     if not isinstance(kernel, Polynomial) or kernel.degree != 2 or not _pays(machine):
         return None
-    with np.errstate(all="ignore"):  # what overflows is found below
+    with np.errstate(all="ignore"):  # overflow is detected below
         points, weights = _reduced(kernel, machine)
     if len(points) >= machine.n_points or not (np.isfinite(points).all() and np.isfinite(weights).all()):
         return None
@@ -48,16 +49,16 @@ accepts, apply = check.tried(_attempt)
 
 
 def deviation(before: Machine, after: Machine) -> Margin:
-    """The norm of what the two quadratic forms differ by, worked out in float64, and what that loses."""
+    """The norm of the difference of the two quadratic forms, computed in float64, plus its rounding error."""
     kernel = check.inner(before.kernel)
     assert isinstance(kernel, Polynomial)
     forms, lost = zip(*(_forms(kernel, machine) for machine in (before, after)), strict=True)
     apart = np.array([np.linalg.norm(one - other) for one, other in zip(*forms, strict=True)]) + sum(lost)
-    return of_feature_space(before.kernel, apart * kernel.gamma * 1.01)
+    return feature_space_margin(before.kernel, apart * kernel.gamma * 1.01)
 
 
 def _forms(kernel: Polynomial, machine: Machine) -> tuple[list[Floats], Floats]:
-    """The quadratic form of every output, and how far off rounding may have left it."""
+    """The quadratic form of every output, and a bound on its rounding."""
     weights, vectors = machine.weights, machine.points
     if isinstance(machine.kernel, Normalized):
         weights = weights * machine.kernel.scale(vectors)[:, None]
@@ -70,7 +71,7 @@ def _forms(kernel: Polynomial, machine: Machine) -> tuple[list[Floats], Floats]:
 
 
 def _reduced(kernel: Polynomial, machine: Machine) -> tuple[Floats, Floats]:
-    """Vectors of all outputs one after the other; each has a weight for the output that it comes from."""
+    """The vectors of all outputs, and their weights: each has a weight only for its own output."""
     weights = machine.weights
     if isinstance(machine.kernel, Normalized):
         weights = weights * machine.kernel.scale(machine.points)[:, None]
@@ -83,7 +84,7 @@ def _reduced(kernel: Polynomial, machine: Machine) -> tuple[Floats, Floats]:
 
 
 def _pays(machine: Machine) -> bool:
-    """Fewer vectors than points, and than the products of two coordinates, to which `dependent` reduces them."""
+    """Whether there are fewer vectors than points, and than monomials, the number that `dependent` leaves."""
     d, c = machine.n_features, machine.n_outputs
     return c * (d + 1) < min(machine.n_points, math.comb(d + 2, 2) + 1)
 
@@ -98,10 +99,10 @@ def _block_diagonal(columns: list[Floats]) -> Floats:
 
 
 def _one_output(kernel: Polynomial, points: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Points and weights of one output."""
+    """The vectors and weights of one output."""
     if kernel.coef0 == 0:
         parts = _signed_parts(points, weights)
-        unit = max(np.sqrt(np.mean(points**2)), np.finfo(np.float64).tiny)  # points as large as they were
+        unit = max(np.sqrt(np.mean(points**2)), np.finfo(np.float64).tiny)  # keeps the size of points
         sizes = [np.linalg.norm(part, axis=1) / (unit * math.sqrt(points.shape[1])) for part in parts]
     else:
         t = math.sqrt(abs(kernel.coef0) / kernel.gamma)
@@ -114,12 +115,12 @@ def _one_output(kernel: Polynomial, points: Floats, weights: Floats) -> tuple[Fl
 
 
 def _signed_parts(vectors: Floats, weights: Floats) -> list[Floats]:
-    """Rows u_k of positive and rows of negative sign, sum_i weights_i v_i v_i^T = sum_k +-u_k u_k^T."""
+    """The rows u_k of positive sign and those of negative sign in sum_i weights_i v_i v_i^T = sum_k +-u_k u_k^T."""
     matrix = (vectors.T * weights) @ vectors
     if not np.isfinite(matrix).all():
         return [np.full((1, vectors.shape[1]), np.nan)] * 2
     values, directions = np.linalg.eigh(matrix)
-    least = np.abs(values).max() * len(values) * np.finfo(np.float64).eps  # smaller ones are rounding
+    least = np.abs(values).max() * len(values) * np.finfo(np.float64).eps  # smaller ones are rounding errors
     rows = directions.T * np.sqrt(np.abs(values))[:, None]
     return [rows[values > least][::-1], rows[values < -least]]
 
@@ -133,7 +134,7 @@ def _meeting_the_constant(parts: list[Floats]) -> list[Floats]:
 
 
 def _lifted(rows: Floats) -> Floats:
-    """The rows reflected so that every last coordinate has at least a small part of its share, by size, of them all."""
+    """The rows reflected so that every last coordinate has at least `_LEAST_SHARE` of its proportional share."""
     last = rows[:, -1]
     share = np.linalg.norm(rows, axis=1) * (np.linalg.norm(last) / max(np.linalg.norm(rows), np.finfo(float).tiny))
     wanted = np.copysign(np.maximum(np.abs(last), _LEAST_SHARE * share), last)

@@ -1,1 +1,1 @@
-"""LIBSVM's text models: read and written."""
+"""LIBSVM text models: `reader`, `writer`, and `text`, the parsing of lines and numbers."""

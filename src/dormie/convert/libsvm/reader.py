@@ -1,9 +1,8 @@
-"""LIBSVM text models, read with care: every line is checked, and every refusal names the line.
+"""The reader of LIBSVM text models: every line is checked, and every error names the line.
 
-A file is a list of headers, a line `SV`, and one line a support vector: its coefficients, then `index:value`
-pairs with ascending indices from 1. Nothing is allocated because a header says so: counts are compared with what
-is there. A positive value means the first label, 0 and below the second, and ties go to the label that the
-file names first.
+A file has headers, a line `SV`, and one line for each support vector: its coefficients, then `index:value` pairs with
+ascending indices from 1. Counts in headers are compared with the lines that follow, and never used to allocate memory.
+An output above 0 means the first label, any other the second. Ties of a vote go to the label that the file names first.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value, one_class_sign
 
-# Points are held densely: a short file with one enormous index must not fill the memory.
+# Points are stored densely: a short file with one enormous index must not fill the memory.
 _ALWAYS_FINE = 1 << 27
 _VALUES_PER_ENTRY = 10_000
 
 
 def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Machine:
-    """The machine of a LIBSVM text model; `n_features` where rows are wider than the highest index in the file."""
+    """Read a LIBSVM text model; `n_features` is needed where rows have more columns than the highest index."""
     text = Text(Path(path), Path(path).read_bytes().rstrip().splitlines())
     headers = read_headers(text)
     n_classes, kernel = _n_classes(headers), _kernel(headers)
@@ -68,7 +67,7 @@ def _kernel(headers: Headers) -> Kernel:
 
 @dataclass(frozen=True)
 class _Vectors:
-    """Coefficients, one row a vector, and all `index:value` entries with the vector and the line each is on."""
+    """Coefficients, one row for each vector, and all `index:value` entries with the number of their vector."""
 
     coefficients: Floats
     row: npt.NDArray[np.intp]

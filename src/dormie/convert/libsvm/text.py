@@ -1,4 +1,4 @@
-"""The words of a LIBSVM text model: lines, headers and numbers, and errors that say where they are wrong."""
+"""Parsing of a LIBSVM text model: lines, headers and numbers, with errors that name the file and the line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SKIPPED = {"probA", "probB", "prob_density_marks"}
 
 @dataclass(frozen=True)
 class Text:
-    """The lines of a file, and errors that say where in it they are."""
+    """The lines of a file; makes errors that name the file and the line."""
 
     path: Path
     lines: list[bytes]
@@ -30,7 +30,7 @@ class Text:
 
     @contextmanager
     def at(self, line: int) -> Iterator[None]:
-        """Put the file and the line in front of a ValueError."""
+        """A context that adds the file and the line to a ValueError."""
         try:
             yield
         except UnreadableModelError:
@@ -41,7 +41,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Headers:
-    """The fields of every header with its line, and the number of lines up to and with `SV`."""
+    """The headers: the line number and the fields of each, and the number of lines up to and including `SV`."""
 
     text: Text
     fields: dict[str, tuple[int, list[bytes]]]
@@ -78,7 +78,7 @@ def _counted(fields: list[bytes], count: int) -> list[bytes]:
 
 
 def whole(field: bytes) -> int:
-    """A whole number of 32 bits, as LIBSVM holds labels and indices."""
+    """Parse a 32-bit integer, as LIBSVM stores labels and indices."""
     try:
         value = int(field)
     except ValueError:
@@ -89,7 +89,7 @@ def whole(field: bytes) -> int:
 
 
 def number(field: bytes) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     try:
         value = float(field)
     except ValueError:
@@ -111,11 +111,11 @@ def read_headers(text: Text) -> Headers:
             name, *fields = content.split() or [b""]
             if name == b"SV":
                 return Headers(text, headers, line)
-            known = name.decode("ascii", "replace")
-            if known not in _NEEDED | _SKIPPED:
+            header = name.decode("ascii", "replace")
+            if header not in _NEEDED | _SKIPPED:
                 advice = "" if headers else f". {_OTHER_FILES}"
                 raise ValueError(f"{shown(name)} is not a header of a LIBSVM text model{advice}")
-            if known in headers:
-                raise ValueError(f"the header {known} appears twice")
-            headers[known] = line, fields
+            if header in headers:
+                raise ValueError(f"the header {header} appears twice")
+            headers[header] = line, fields
     raise text.error(f"the file ends after line {len(text.lines)}, before its SV line: it is cut short")

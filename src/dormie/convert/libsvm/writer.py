@@ -1,8 +1,8 @@
-"""LIBSVM text models, written: the way out of dormie for machines that LIBSVM can express.
+"""The writer of LIBSVM text models, for machines that LIBSVM can express.
 
-Numbers have 17 significant digits, so reading the file back gives the same ones. Support vectors are grouped by
-class, as LIBSVM needs them; apart from that their order is kept. A vector that serves pairs of no common class, as
-those of a reduced set of several classes do, is written once for each class: LIBSVM evaluates it as often.
+Numbers have 17 significant digits, so that reading the file restores them exactly. Support vectors are grouped by
+class, as LIBSVM requires, and otherwise keep their order. A vector with weights for pairs that share no class, as in a
+reduced set of several classes, is written once for each class, and LIBSVM evaluates every copy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_cl
 
 
 def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
-    """Write a machine as a LIBSVM text model; ValueError where LIBSVM has no words for it."""
+    """Write a machine as a LIBSVM text model; ValueError where LIBSVM cannot express it."""
     if machine.input_map is not None:
         raise ValueError(
             "a LIBSVM file has no place for scaled input: reduce the final step itself on scaled rows, or write its "
@@ -35,7 +35,7 @@ def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
 
 
 def is_one_class(machine: Machine) -> bool:
-    """Whether a machine is one of a single class: weights of both signs under the same rule tell -1 and 1 apart."""
+    """Whether this is a one-class machine: a classifier of -1 and 1 has the same rule, but weights of both signs."""
     return isinstance(machine.rule, Sign) and machine.rule == one_class_sign() and bool((machine.weights >= 0).all())
 
 
@@ -67,7 +67,7 @@ _Model = tuple[list[str], Floats, npt.NDArray[np.intp]]
 
 
 def _model(machine: Machine) -> _Model:
-    """The headers about the model, packed coefficients, and the point that each vector in the file is."""
+    """The headers that describe the model, the packed coefficients, and the point of each vector in the file."""
     match machine.rule:
         case Value(flat=True):
             return _one_output(machine, "epsilon_svr")
@@ -76,7 +76,7 @@ def _model(machine: Machine) -> _Model:
         case Sign(classes, zero=0):
             return _classifier(classes[::-1], machine.weights, machine.bias)
         case Sign(classes):
-            # LIBSVM's zero belongs to the second label, so the label that has it comes second: signs turn round.
+            # LIBSVM gives an output of 0 to the second label, so that label comes second here and signs are negated.
             return _classifier(classes, -machine.weights, -machine.bias)
         case OneVsOneVote(classes, break_ties=False):
             return _classifier(classes, machine.weights, machine.bias)

@@ -1,1 +1,1 @@
-"""scikit-learn's models: read, one file a family, and written."""
+"""scikit-learn models: `reader`, with one file for each family of models, and `writer`."""

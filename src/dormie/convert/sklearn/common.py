@@ -1,4 +1,4 @@
-"""What all scikit-learn readers share: who a model descends from, dense arrays, and how to refuse."""
+"""What all scikit-learn readers share: the ancestors of a model's class, dense arrays, and errors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ BY_HAND = "build a dormie.Machine(kernel, points, weights, bias, rule) by hand"
 
 
 def ancestors(model: Any) -> list[str]:
-    """Names of the classes of scikit-learn and dormie that a model descends from, nearest first.
+    """The names of the scikit-learn and dormie classes that a model inherits from, nearest first.
 
-    So subclasses read like their parents.
+    Readers look models up by these names, so a user's subclass is read like its parent.
     """
     return [cls.__name__ for cls in type(model).__mro__ if cls.__module__.split(".")[0] in ("sklearn", "dormie")]
 
 
 def require_own_methods(model: Any) -> None:
-    """Refuse a subclass that answers in another way than the scikit-learn class it would be read as."""
+    """Raise an error for a subclass that overrides how the scikit-learn class it would be read as predicts."""
     for cls in type(model).__mro__:
         if cls.__module__.split(".")[0] in _KEEPS_THE_ANSWERS:
             return
@@ -32,12 +32,12 @@ def require_own_methods(model: Any) -> None:
             )
 
 
-# The accelerated classes of scikit-learn-intelex replace methods, not what they return.
+# The classes of scikit-learn-intelex override methods, but return the same answers.
 _KEEPS_THE_ANSWERS = ("sklearn", "dormie", "sklearnex", "daal4py", "onedal")
 
 
 def dense(values: Any) -> npt.NDArray[Any]:
-    """A NumPy array of what may be sparse: models fitted on sparse rows keep sparse arrays."""
+    """A dense array; models fitted on sparse rows hold sparse ones."""
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 

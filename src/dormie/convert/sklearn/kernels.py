@@ -1,4 +1,4 @@
-"""Kernels that scikit-learn knows by name."""
+"""Kernels that scikit-learn models name by a string."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 
 
 def named_kernel(model: Any, gamma: float) -> Kernel:
-    """The kernel of an estimator that has `kernel`, `degree` and `coef0`, with the gamma it was fitted with."""
+    """The kernel of an estimator with attributes `kernel`, `degree` and `coef0`; gamma is that of its fit."""
     match model.kernel:
         case "linear":
             return Linear()

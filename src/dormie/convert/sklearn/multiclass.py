@@ -1,4 +1,4 @@
-"""One-vs-rest wrappers: several binary machines of one kernel become one machine of several outputs."""
+"""One-vs-rest wrappers: several binary machines with the same kernel become one machine with several outputs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 from dormie.convert.sklearn.common import unreadable
 from dormie.machine import Affine, Floats, Machine, Origin
 from dormie.machine.rules import Argmax, Rule, Sign
-from dormie.numerics.rounding import UNIT, of_terms
+from dormie.numerics.rounding import UNIT, kernel_sum_margin
 
 
 def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
-    """A fitted OneVsRestClassifier, given the machine of each of its estimators."""
+    """The machine of a fitted OneVsRestClassifier, given the machine of each of its estimators."""
     first = machines[0]
     for other in machines[1:]:
         same_sums = other.kernel == first.kernel and other.blas_products == first.blas_products
@@ -31,12 +31,12 @@ def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
     merged = replace(own, points=points, weights=weights)
     if merged.n_points == own.n_points:
         return merged
-    # A point that several estimators share is one point here, in the order of the first: not the sum that they round.
-    return merged.with_origin(Origin(own, of_terms(own, np.abs(own.weights) * (own.n_points * UNIT))))
+    # Points that several estimators share are merged, so this sum rounds differently from those of the estimators.
+    return merged.with_origin(Origin(own, kernel_sum_margin(own, np.abs(own.weights) * (own.n_points * UNIT))))
 
 
 def require_one_class_a_row(model: Any) -> None:
-    """Refuse wrappers whose answer is not the class of the largest, or the sign of the only, decision value."""
+    """Raise an error unless the answer is the class of the largest decision value, or the sign of a single one."""
     from sklearn.base import is_classifier  # optional
 
     if model.multilabel_:
@@ -62,7 +62,7 @@ def _same_map(one: Affine | None, other: Affine | None) -> bool:
 
 
 def _side_by_side(model: Any, machines: list[Machine]) -> Machine:
-    """All points of one machine after those of the other, each with a weight for the output of its own."""
+    """One machine with the points of all, each with a weight for the output of the machine that it comes from."""
     if not all(machine.of_vectors for machine in machines):
         raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
     first, counts = machines[0], [machine.n_points for machine in machines]
@@ -77,18 +77,18 @@ def _side_by_side(model: Any, machines: list[Machine]) -> Machine:
 
 
 def _merge(machine: Machine) -> tuple[npt.NDArray[Any], Floats]:
-    """Every distinct point once, with the weights of all: machines of the same rows share most points."""
+    """The distinct points and their summed weights: estimators trained on the same rows share most points."""
     position: dict[bytes, int] = {}
     row = np.array([position.setdefault(point.tobytes(), len(position)) for point in machine.points], dtype=np.intp)
     weights = np.zeros((len(position), machine.n_outputs))
     np.add.at(weights, row, machine.weights)
-    _, first_seen = np.unique(row, return_index=True)
-    return machine.points[first_seen], weights
+    _, first = np.unique(row, return_index=True)
+    return machine.points[first], weights
 
 
 @cache
 def _last_of_equal_wins() -> bool:
-    """Which of equal maxima the installed scikit-learn answers: it used to be the last, later the first."""
+    """Whether the last of equal maxima wins in the installed scikit-learn, as in old versions, and not the first."""
     from sklearn.dummy import DummyRegressor  # optional
     from sklearn.multiclass import OneVsRestClassifier  # optional
 

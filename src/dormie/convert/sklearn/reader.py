@@ -1,6 +1,7 @@
-"""scikit-learn models, bare or inside pipelines, searches and one-vs-rest wrappers, brought to the normal form.
+"""The reader of scikit-learn models, alone or inside pipelines, searches and one-vs-rest wrappers.
 
-A model is known by the scikit-learn classes it descends from, so users' own subclasses read like their parents.
+The reader for a model is chosen by the scikit-learn classes that it inherits from, so a user's subclass is read like
+its parent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dormie.machine import Affine, Machine
 
 
 def read_sklearn(model: Any) -> Machine:
-    """The normal form of a fitted scikit-learn model."""
+    """Read a fitted scikit-learn model as a machine."""
     reader = _reader(model)
     require_own_methods(model)
     _require_fitted(model)
@@ -63,7 +64,7 @@ def _read_search(model: Any) -> Machine:
 
 
 def _read_pipeline(model: Any) -> Machine:
-    """The final step, with the scalers before it as its input map."""
+    """Read a pipeline: the final step, with the scalers before it as its input map."""
     final = model.steps[-1][1]
     if _passes_through(final):
         raise unreadable(model, "its final step passes rows through. Compile a pipeline that ends in a model")
@@ -74,13 +75,13 @@ def _read_pipeline(model: Any) -> Machine:
     maps = [scaler_map(scaler) for scaler in scalers]
     if machine.input_map is not None:
         maps.append(machine.input_map)
-    # Names that scalers made up for the final step are not the names of the columns that come in.
+    # Only the first scaler has the names of the input columns; those of the final step are made up by scalers.
     names = getattr(scalers[0], "feature_names_in_", None)
     return machine.changed(input_map=_one_map(maps), feature_names=None if names is None else tuple(names))
 
 
 def _one_map(maps: list[Affine]) -> Affine:
-    """Maps that follow each other as one, which remembers the steps where it rounds otherwise than they do."""
+    """Compose maps into one; it keeps their steps, because the composed center and scale round differently."""
     return maps[0] if len(maps) == 1 else replace(reduce(Affine.then, maps), steps=sum((m.all_steps for m in maps), ()))
 
 
@@ -89,7 +90,7 @@ def _passes_through(step: Any) -> bool:
 
 
 def _transformers(steps: list[tuple[str, Any]]) -> Iterator[Any]:
-    """The steps that do something, those of inner pipelines included."""
+    """The steps of a pipeline without those that pass rows through, inner pipelines expanded."""
     for _, step in steps:
         if "Pipeline" in ancestors(step):
             yield from _transformers(step.steps)

@@ -1,4 +1,4 @@
-"""Regressors of scikit-learn that keep all their training rows: kernel ridge and Gaussian-process means."""
+"""Readers of scikit-learn regressors that keep all training rows: kernel ridge and Gaussian-process means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dormie.machine.rules import Value
 
 @dataclass(frozen=True)
 class Pairwise:
-    """A kernel function of two single rows, which is what kernel ridge takes, made one of two batches."""
+    """A function of two sets of rows, made from kernel ridge's function of two single rows."""
 
     function: Callable[..., float]
     parameters: tuple[tuple[str, Any], ...]
@@ -29,7 +29,7 @@ class Pairwise:
 
 
 def read_kernel_ridge(model: Any) -> Machine:
-    """KernelRidge; targets given as a matrix come back as one, even of a single column."""
+    """Read a KernelRidge; a model fitted on a matrix of targets returns a matrix, even of one column."""
     points = dense(model.X_fit_)
     if callable(model.kernel):
         kernel: Kernel = Custom(Pairwise(model.kernel, tuple((model.kernel_params or {}).items())))
@@ -41,7 +41,7 @@ def read_kernel_ridge(model: Any) -> Machine:
 
 @dataclass(frozen=True)
 class Covariance:
-    """What a Gaussian-process kernel is between a new row and the training rows: constant + amplitude * RBF."""
+    """A Gaussian-process kernel between a new row and the training rows: constant + amplitude * RBF."""
 
     constant: float = 0.0
     amplitude: float = 0.0
@@ -61,7 +61,7 @@ class Covariance:
 
 
 def covariance(kernel: Any) -> Covariance:
-    """The tree of sums and products of constants, white noise and one RBF kernel, multiplied out."""
+    """Expand a tree of sums and products of constants, white noise and one RBF kernel."""
     match ancestors(kernel):
         case ["Sum", *_]:
             return covariance(kernel.k1) + covariance(kernel.k2)
@@ -70,7 +70,7 @@ def covariance(kernel: Any) -> Covariance:
         case ["ConstantKernel", *_]:
             return Covariance(constant=float(kernel.constant_value))
         case ["WhiteKernel", *_]:
-            # Noise is there between a training row and itself only: a new row has none of it, even an equal one.
+            # White noise is nonzero only between a training row and itself, so never for a new row, even an equal one.
             return Covariance()
         case ["RBF", *_]:
             return Covariance(amplitude=1.0, length_scale=kernel.length_scale)
@@ -79,8 +79,8 @@ def covariance(kernel: Any) -> Covariance:
 
 
 def read_gaussian_process(model: Any) -> Machine:
-    """The mean of a GaussianProcessRegressor; scikit-learn flattens a single target however it was given."""
-    if not hasattr(model, "X_train_"):  # scikit-learn lets an unfitted one predict, from its prior
+    """Read the mean of a GaussianProcessRegressor; a single target gives a vector, even if fitted as a matrix."""
+    if not hasattr(model, "X_train_"):  # scikit-learn predicts with the prior if it is not fitted
         raise unreadable(model, "it is not fitted. Call fit first")
     between = _covariance_with_rbf(model)
     std, mean = np.atleast_1d(model._y_train_std), np.atleast_1d(model._y_train_mean)
@@ -106,7 +106,7 @@ def _covariance_with_rbf(model: Any) -> Covariance:
 
 
 def _mean_by_hand(model: Any) -> str:
-    """The mean of any Gaussian process as Python code: targets were centred and scaled before it was fitted."""
+    """Python code that makes a machine of any Gaussian process; its targets were centred and scaled for the fit."""
     flat = np.size(model.alpha_) == len(model.X_train_)
     return (
         "dormie.Machine(dormie.kernels.Custom(model.kernel_), model.X_train_, model.alpha_ * model._y_train_std, "
@@ -115,7 +115,7 @@ def _mean_by_hand(model: Any) -> str:
 
 
 def _scaled(rows: Floats, length_scale: Any) -> tuple[RBF, Floats, Affine | None]:
-    """Kernel, points and input map: a length scale for each feature becomes a map to unit length scales."""
+    """The kernel, points and input map; a length scale for each feature becomes the scale of an input map."""
     if np.ndim(length_scale) == 0:
         return RBF(0.5 / float(length_scale) ** 2), rows, None
     input_map = Affine(np.zeros(rows.shape[1]), np.broadcast_to(length_scale, rows.shape[1:]))

@@ -1,4 +1,4 @@
-"""Scalers of scikit-learn as affine input maps: x -> (x - center) / scale."""
+"""scikit-learn's scalers, read as affine input maps x -> (x - center) / scale."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scaler_map(scaler: Any) -> Affine:
         case ["MaxAbsScaler", *_]:
             return _affine(scaler, None, scaler.scale_)
         case ["MinMaxScaler", *_]:
-            # Fitted on float32 it keeps float32, which is no precision to divide in.
+            # A scaler fitted on float32 holds float32 arrays, and dividing in float32 would lose precision.
             scale, least = (np.asarray(values, dtype=np.float64) for values in (scaler.scale_, scaler.min_))
             return Affine(-least / scale, 1.0 / scale, (("multiply", scale), ("add", least)))
         case _:

@@ -1,9 +1,9 @@
-"""Support vector machines of scikit-learn: those that LIBSVM trains, and the linear ones of LIBLINEAR.
+"""Readers of scikit-learn's support vector machines: those that LIBSVM trains, and the linear ones of LIBLINEAR.
 
-Public arrays are read; scikit-learn predicts with private copies, so both must say the same. In the binary case
-scikit-learn turns LIBSVM's signs round, so that a positive value means `classes_[1]`; LIBSVM answers `classes_[0]` only
-above its own 0, so a value of exactly 0 is `classes_[1]`. With more classes the signs are LIBSVM's: positive votes for
-the first.
+The public arrays are read. scikit-learn predicts with private copies, so the two must be equal. With two classes
+scikit-learn negates LIBSVM's outputs, so that a positive one means `classes_[1]`; LIBSVM answers `classes_[0]` only for
+an output above 0 of its own, so an output of exactly 0 means `classes_[1]`. With more classes the signs are LIBSVM's: a
+positive output votes for the first class of its pair.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_cl
 
 
 def read_classifier(model: Any) -> Machine:
-    """SVC and NuSVC."""
+    """Read an SVC or NuSVC."""
     if model.break_ties and model.decision_function_shape == "ovo":
         raise unreadable(
             model, "it cannot predict with break_ties=True and decision_function_shape='ovo'. Set break_ties=False"
@@ -34,41 +34,41 @@ def read_classifier(model: Any) -> Machine:
 
 
 def read_one_class(model: Any) -> Machine:
-    """OneClassSVM."""
+    """Read a OneClassSVM."""
     return _machine(model, dense(model.dual_coef_).T, one_class_sign())
 
 
 def read_regressor(model: Any) -> Machine:
-    """SVR and NuSVR."""
+    """Read an SVR or NuSVR."""
     return _machine(model, dense(model.dual_coef_).T, Value())
 
 
 def read_linear_classifier(model: Any) -> Machine:
-    """LinearSVC: one point an output; class 1 only above 0, and the first of equal maxima."""
+    """Read a LinearSVC: one point for each output; class 1 wins only above 0, and the first of equal maxima."""
     binary = len(model.classes_) == 2
     return _linear_machine(model, Sign(model.classes_, zero=0) if binary else Argmax(model.classes_))
 
 
 def read_linear_regressor(model: Any) -> Machine:
-    """LinearSVR."""
+    """Read a LinearSVR."""
     return _linear_machine(model, Value())
 
 
 def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
-    _require_one_truth(model)
+    _require_equal_copies(model)
     if callable(model.kernel):
         kernel: Kernel = Custom(model.kernel)
         points = _rows_at(model._BaseLibSVM__Xfit, model.support_)
     else:
         kernel = named_kernel(model, float(model._gamma))
-        # Without a single support vector scikit-learn loses the width of the rows.
+        # Without support vectors, scikit-learn's array has no columns.
         points = dense(model.support_vectors_).reshape(-1, model.n_features_in_)
     by_blas = not (model._sparse or callable(model.kernel))
     return Machine(kernel, points, weights, model.intercept_, rule, blas_products=by_blas)
 
 
-def _require_one_truth(model: Any) -> None:
-    """Refuse a model whose public and private arrays differ: somebody changed one of the two."""
+def _require_equal_copies(model: Any) -> None:
+    """Raise an error if the public and private arrays differ, because one of them was changed."""
     sign = "-" if len(getattr(model, "classes_", ())) == 2 else ""
     for name in ("dual_coef_", "intercept_"):
         private = dense(getattr(model, f"_{name}"))
@@ -82,7 +82,7 @@ def _require_one_truth(model: Any) -> None:
 
 
 def _rows_at(rows: Any, support: Any) -> Any:
-    """Training rows of a callable kernel, which may be anything that the function understands."""
+    """The support vectors among the training rows of a callable kernel, which may be objects of any type."""
     if hasattr(rows, "toarray"):
         rows = rows.toarray()
     elif hasattr(rows, "to_numpy"):

@@ -1,8 +1,8 @@
-"""Machines as fitted scikit-learn models: the way out of dormie into pipelines, searches and other people's code.
+"""The writer of fitted scikit-learn models from machines, for use in pipelines, searches and other code.
 
-A model is fitted on one row a class, so that it has every attribute that its version of scikit-learn wants, and then
-gets the machine's arrays. Reading it back gives the machine. With one-vs-one, points that serve every pair (those of a
-reduced set do) come once for each class: LIBSVM, which predicts, has no other way to keep them.
+A model is fitted on one row for each class, so that it has every attribute that the installed scikit-learn needs, and
+then gets the machine's arrays. Reading it back gives the same machine. In a one-vs-one model, a point with weights for
+every pair (as in a reduced set) occurs once for each class, because LIBSVM cannot store it otherwise.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _STAY = "Use the Machine itself, which dormie.compile reads"
 
 
 def to_sklearn(machine: Machine, *, one_class: bool = False) -> Any:
-    """A fitted scikit-learn model with the machine's answers; ValueError where scikit-learn has none.
+    """Make a fitted scikit-learn model that answers like the machine; ValueError where scikit-learn has none.
 
-    SVC for signs and votes (`one_class`: OneClassSVM), OneVsRestClassifier for the largest of several outputs, SVR for
-    a value, KernelRidge for several; after a StandardScaler where the input is scaled. Exact ties go as scikit-learn
-    has them. LIBSVM's models (all but KernelRidge) come back as trained on dense rows, and scikit-learn lets such
-    predict no sparse ones: pass X.toarray().
+    The model is an SVC for signs and votes (a OneClassSVM with `one_class`), a OneVsRestClassifier for the largest of
+    several outputs, an SVR for one value and a KernelRidge for several; in a pipeline after a StandardScaler if the
+    machine has an input map. Exact ties are decided as in scikit-learn. All models but KernelRidge count as trained on
+    dense rows, and scikit-learn refuses to predict sparse rows with them: pass X.toarray().
     """
     model = _estimator(machine, one_class)
     if machine.input_map is None:
@@ -77,7 +77,7 @@ def _parameters(kernel: Kernel) -> dict[str, Any]:
 def _one_output(model: Any, machine: Machine) -> Any:
     model.fit(np.zeros((2, machine.n_features)), np.arange(2.0))
     every = np.arange(machine.n_points)
-    # For these LIBSVM counts the vectors twice.
+    # For these models LIBSVM stores the number of vectors twice.
     _fill(model, machine.points, Packed(every, machine.weights.T, np.full(2, machine.n_points)), machine.bias)
     if hasattr(model, "offset_"):
         model.offset_ = -model.intercept_
@@ -86,9 +86,10 @@ def _one_output(model: Any, machine: Machine) -> Any:
 
 def _two_classes(machine: Machine, rule: Sign, parameters: dict[str, Any]) -> Any:
     classes, sign, zero = rule.classes, 1, rule.zero
-    if classes[0] > classes[1]:  # scikit-learn keeps them in order
+    if classes[0] > classes[1]:  # scikit-learn sorts classes
         classes, sign, zero = classes[::-1], -1, 1 - zero
-    # A value of exactly 0 is classes_[1] for an SVC: where it should not be, it is made the next number below.
+    # An SVC answers classes_[1] for an output of exactly 0. Where classes_[0] is wanted, the bias becomes the next
+    # smaller number.
     bias = sign * machine.bias if zero else np.nextafter(sign * machine.bias, -np.inf)
     return _classifier(machine.points, pack(-sign * machine.weights, 2), -bias, classes, parameters)
 
@@ -98,7 +99,7 @@ def _votes(machine: Machine, rule: OneVsOneVote, parameters: dict[str, Any]) -> 
         raise ValueError(f"an SVC cannot break ties with decision_function_shape='ovo'. {_STAY}")
     parameters = parameters | {"break_ties": rule.break_ties, "decision_function_shape": rule.shape}
     k = len(rule.classes)
-    if k == 2:  # a vote of one: positive is the first class, and the second one's from 0 on
+    if k == 2:  # a single vote: above 0 for the first class, otherwise for the second
         return _two_classes(machine, Sign(rule.classes[::-1], zero=0), parameters)
     return _classifier(machine.points, pack(machine.weights, k), machine.bias, rule.classes, parameters)
 
@@ -106,14 +107,14 @@ def _votes(machine: Machine, rule: OneVsOneVote, parameters: dict[str, Any]) -> 
 def _classifier(
     points: Floats, packed: Packed, bias: Floats, classes: npt.NDArray[Any], parameters: dict[str, Any]
 ) -> Any:
-    """An SVC; coefficients and bias as LIBSVM has them."""
+    """An SVC with coefficients and bias in LIBSVM's signs."""
     from sklearn.svm import SVC  # optional
 
     k = len(classes)
     model = SVC(**parameters).fit(np.zeros((k, points.shape[1])), np.arange(k))
     model.classes_ = classes.copy()
     _fill(model, points[packed.source], packed, bias)
-    if k == 2:  # scikit-learn shows the signs turned round
+    if k == 2:  # scikit-learn negates the public arrays
         model.dual_coef_, model.intercept_ = -model.dual_coef_, -model.intercept_
     return model
 
@@ -137,7 +138,7 @@ def _output(machine: Machine, column: int, rule: Rule) -> Machine:
 
 
 def _difference(machine: Machine, rule: Argmax) -> Machine:
-    """The largest of two outputs is a sign."""
+    """A machine with one output, the difference of two, whose sign is the larger of them."""
     [first, second], (b, c) = machine.weights.T, machine.bias
     return replace(machine, weights=second - first, bias=c - b, rule=Sign(rule.classes, zero=int(rule.last_of_equal)))
 
@@ -156,7 +157,7 @@ def _several_values(machine: Machine, parameters: dict[str, Any]) -> Any:
 
 
 def _fill(model: Any, points: Floats, packed: Packed, bias: Floats) -> None:
-    """The arrays of one of LIBSVM's models, with LIBSVM's signs."""
+    """Set the arrays of a LIBSVM model, in LIBSVM's signs."""
     model.support_vectors_ = np.array(points)
     model.support_ = np.arange(len(points), dtype=np.int32)
     model._n_support = packed.n_support.astype(np.int32)
@@ -168,14 +169,14 @@ def _fill(model: Any, points: Floats, packed: Packed, bias: Floats) -> None:
 def _scaler(input_map: Affine) -> Any:
     from sklearn.preprocessing import StandardScaler  # optional
 
-    # A scaler that moves nothing takes sparse rows, one that subtracts a mean does not, be it 0.
+    # A scaler with with_mean=True refuses sparse rows even if the mean is 0.
     scaler = StandardScaler(with_mean=bool(input_map.center.any())).fit(np.zeros((1, len(input_map.center))))
     scaler.mean_, scaler.scale_, scaler.var_ = input_map.center.copy(), input_map.scale.copy(), input_map.scale**2
     return scaler
 
 
 def _named(model: Any, names: tuple[str, ...] | None) -> Any:
-    """The model with the names of the columns that it is to be given."""
+    """The model with the column names that it expects of a data frame."""
     if names is not None:
         for part in [model, *getattr(model, "estimators_", [])]:
             part.feature_names_in_ = np.array(names, dtype=object)

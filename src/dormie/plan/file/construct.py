@@ -14,7 +14,7 @@ from dormie.machine.margin import Margin
 from dormie.machine.rules import Rule
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
-from dormie.numerics.rounding import source_reach
+from dormie.numerics.rounding import source_margin
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
 from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form
@@ -66,7 +66,7 @@ def _machine(document: Document) -> Machine:
     if origin is None:
         return machine
     machine = machine.with_origin(_origin(origin, machine, document))
-    source_reach(machine)  # a deviation that does not add up with the source's rounding is refused here, not on use
+    source_margin(machine)  # a deviation that does not add up with the source's rounding is refused here, not on use
     return machine
 
 
