@@ -120,8 +120,8 @@ def _note(request: Request | None, guarantee: Guarantee) -> str:
     if request is None or isinstance(guarantee, Risk):
         return ""
     return (
-        f"a risk of {request.alpha:g} was allowed and is not taken: no bolder plan was both certified and faster than "
-        "this one"
+        f"a risk of {request.alpha:g} was allowed but not used: no plan with that risk was both certified and faster "
+        "than this one"
     )
 
 
