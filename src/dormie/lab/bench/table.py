@@ -11,7 +11,7 @@ from dormie.lab.bench.compare import Comparison, Standing
 _NOISY = 1.5  # ratio of the median time to the best, above which a warning is printed
 _CAPTION = (
     "microseconds per row, best of {rounds} or more interleaved rounds, all cores; one row = mean over calls with one "
-    "row; ratio = times as fast as {reference}; dormie x = how many times as fast dormie is; differ = labels that differ"
+    "row; ratio = times as fast as {reference}; dormie x = times that dormie is as fast; differ = labels that differ"
 )
 
 
