@@ -66,7 +66,7 @@ def _machine(document: Document) -> Machine:
     if origin is None:
         return machine
     machine = machine.with_origin(_origin(origin, machine, document))
-    source_reach(machine)  # refuses a deviation that contradicts the rounding of the source now, not on first use
+    source_reach(machine)  # a deviation that does not add up with the source's rounding is refused here, not on use
     return machine
 
 
