@@ -40,7 +40,7 @@ def rows_file(tmp_path: Path) -> Path:
 def test_demo_shows_the_gain_and_the_promise() -> None:
     result = _run("demo", "--seconds", "0")
     assert result.exit_code == 0, result.output
-    for words in ("rows a second", "one row alone", "times sooner", "0 of 12,752", "Promised: exact", "repeated 16"):
+    for words in ("rows per second", "single row", "times as fast", "0 of 12,752", "Guarantee: exact", "repeated 16"):
         assert words in result.output
 
 
@@ -56,7 +56,7 @@ def test_demo_fails_loudly_when_a_label_differs(monkeypatch: pytest.MonkeyPatch)
     result = _run("demo", "--seconds", "0")
     assert result.exit_code == 1
     assert "FAILED: 12,752 of 12,752 labels differ" in result.output
-    assert "Promised" not in result.output
+    assert "Guarantee" not in result.output
 
 
 def test_bench_without_a_case_measures_the_digits() -> None:

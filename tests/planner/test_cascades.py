@@ -48,10 +48,10 @@ def _walked(entry: tuple[Run, ...], dense: Run) -> tuple[float, float]:
 
 
 @given(runs())
-def test_lists_cost_every_row_what_the_stages_up_to_its_settling_do(drawn: list[Run]) -> None:
+def test_cascades_cost_every_row_what_the_stages_up_to_its_settling_do(drawn: list[Run]) -> None:
     *stages, dense = drawn
-    lists = weigh(stages, dense)
-    found = {tuple(number for number in line if number >= 0): at for at, line in enumerate(lists.runs.tolist())}
+    cascades = weigh(stages, dense)
+    found = {tuple(number for number in line if number >= 0): at for at, line in enumerate(cascades.runs.tolist())}
     order = np.argsort([run.costs.sum() for run in stages], kind="stable").tolist()
     expected = {
         entry
@@ -61,17 +61,17 @@ def test_lists_cost_every_row_what_the_stages_up_to_its_settling_do(drawn: list[
         and len({stages[number].candidate for number in entry}) == length
     }
     assert set(found) == expected
-    assert len(lists.runs) == len(expected)
+    assert len(cascades.runs) == len(expected)
     for entry, at in found.items():
         walked = _walked(tuple(stages[number] for number in entry), dense)
-        assert (lists.seconds[at], lists.wrong[at]) == pytest.approx(walked)
+        assert (cascades.seconds[at], cascades.wrong[at]) == pytest.approx(walked)
 
 
 def test_a_longer_list_must_be_faster_to_win() -> None:
     useless = _run(1, [False], [0.0])
-    lists = weigh([_run(0, [True], [1.0]), useless], _run(2, [True], [5.0]))
-    assert lists.lengths().tolist() == [0, 1, 1, 2]
-    alone, both = lists.seconds[1], lists.seconds[3]
+    cascades = weigh([_run(0, [True], [1.0]), useless], _run(2, [True], [5.0]))
+    assert cascades.lengths().tolist() == [0, 1, 1, 2]
+    alone, both = cascades.seconds[1], cascades.seconds[3]
     assert alone == both
-    assert lists.handicapped()[1] < lists.handicapped()[3]
-    assert lists.handicapped()[0] == lists.seconds[0]
+    assert cascades.penalized_seconds()[1] < cascades.penalized_seconds()[3]
+    assert cascades.penalized_seconds()[0] == cascades.seconds[0]

@@ -67,7 +67,7 @@ def test_explain_says_what_was_tried_chosen_and_promised(moons: tuple[SVC, Any])
     fast = dormie.compile(svc, X)
     text = fast.explain()
     assert "SVC(gamma=0.5)" in text
-    assert "us a row" in text
+    assert "us per row" in text
     assert text.count("<- chosen") == 1
     assert "exact" in text
     assert dormie.compile(svc, methods=["dense"]).explain().count("chosen") == 0
@@ -216,7 +216,7 @@ def test_a_risk_that_was_allowed_and_not_taken_is_told(tmp_path: Any, monkeypatc
     monkeypatch.setattr(planner, "plan_with_risk", lambda *_: None)  # which else depends on what this machine times
     fast = dormie.compile(easy, X[300:], risk=0.01)
     assert fast.plan.guarantee == Exact()
-    assert "a risk of 0.01 was allowed and is not taken" in fast.explain()
+    assert "a risk of 0.01 was allowed but not used" in fast.explain()
     fast.save(tmp_path / "easy.dormie")
     assert dormie.load(tmp_path / "easy.dormie").explain() == fast.explain()
     assert "was allowed" not in dormie.compile(easy, X[300:]).explain()

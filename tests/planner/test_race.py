@@ -1,4 +1,4 @@
-"""The contest: which list of stages wins."""
+"""The race: which cascade wins."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine,
             assert trial.settled == pytest.approx(np.mean(tried[1].decide(rows).settled))  # type: ignore[arg-type]
 
 
-def test_lists_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[Machine, Any]) -> None:
+def test_cascades_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[Machine, Any]) -> None:
     machine, rows = moons
     rough = ReducedSet.calibrated(machine, machine.points[:3], [np.ones((3, 1))], np.array([[1.0]]))
     family = Candidate([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)

@@ -1,4 +1,4 @@
-"""The `dormie` command. Its packages (typer, rich, scikit-learn) are an extra, so `main` asks for them kindly."""
+"""The `dormie` command. It needs optional packages (typer, rich, scikit-learn); `main` says how to install them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands, one file each, under one name."""
+"""The command-line application: collects the commands, which are defined in one file each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dormie bench`: ready-made cases, or a model and rows of one's own, all peers in one table."""
+"""`dormie bench`: compares all peers in one table, on a ready-made case or on the user's own model and rows."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from dormie.machine import Machine
 
 def bench(
     cases: Annotated[list[str] | None, typer.Argument(metavar="[CASE]...", help=f"Of {', '.join(CASES)}.")] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="Predict only the first so many rows.")] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Predict only the first ROWS rows.")] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Measuring time for each peer.")] = 10.0,
-    peers: Annotated[str, typer.Option(help="Only these, separated by commas.")] = ",".join(PEERS),
+    peers: Annotated[str, typer.Option(help="The peers to compare, separated by commas.")] = ",".join(PEERS),
     full: Annotated[
         bool, typer.Option("--full", help="Compare the labels of all rows, not only of timed ones.")
     ] = False,
     risk: Annotated[
-        float | None, typer.Option(help="A plan with this risk too, such as 0.001; some of the rows calibrate it.")
+        float | None, typer.Option(help="Also a plan with this risk, such as 0.001, calibrated on some of the rows.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON for machines instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
     model: Annotated[Path | None, typer.Option(help="A LIBSVM text model, instead of a case.")] = None,
     rows_file: Annotated[Path | None, typer.Option(help="Rows for --model, a .npy file.")] = None,
     trust_pickle: Annotated[
         bool, typer.Option("--trust-pickle", help="--model is a joblib or pickle file; loading one runs its code.")
     ] = False,
 ) -> None:
-    """Peers side by side on the same model and rows: microseconds a row, and labels that differ."""
+    """Compare peers on the same model and rows: microseconds per row, and labels that differ."""
     errors = Console(stderr=True)
     chosen = [name.strip() for name in peers.split(",")]
     results = []
@@ -56,7 +56,7 @@ def bench(
 
 
 def _wide_enough() -> Console:
-    """The terminal as it is; a file has no width, and a table squeezed into 80 columns cannot be read."""
+    """A console for the terminal; for a file, which has no width, one of 110 columns, so that tables stay readable."""
     console = Console()
     return console if console.is_terminal else Console(width=110)
 
@@ -81,9 +81,9 @@ def _unpickled(path: Path) -> Any:
 
 
 def _from_libsvm(path: Path, rows: Any) -> Machine:
-    """The text leaves out zeros, the last columns included, so the rows tell how many features there are."""
-    with path.open("rb") as start:
-        if start.read(8) != b"svm_type":
+    """Read a LIBSVM model. Its text omits zeros, so the number of features is taken from the rows."""
+    with path.open("rb") as file:
+        if file.read(8) != b"svm_type":
             raise ValueError(
                 f"{path} is not a LIBSVM text model. If it is a pickle or joblib file of a scikit-learn model and you "
                 "trust whoever made it (loading one runs the code inside), add --trust-pickle"

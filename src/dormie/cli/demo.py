@@ -1,4 +1,4 @@
-"""`dormie demo`: train, compile, check every label, and show what was gained."""
+"""`dormie demo`: trains an SVC, compiles it, checks every label, and shows the speed-up."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def demo(
     if ours.differences:
         console.print(f"FAILED: {ours.differences:,} of {ours.compared:,} labels differ from scikit-learn's.")
         raise typer.Exit(1)
-    console.print(f"Promised: {Exact()}.")
+    console.print(f"Guarantee: {Exact()}.")
 
 
 def _table(comparison: Comparison, theirs: Standing, ours: Standing) -> Table:
     table = Table(title=f"The same SVC, {comparison.rows:,} rows, all cores")
     table.add_column("")
-    for heading in ("scikit-learn", "dormie", "times sooner"):
+    for heading in ("scikit-learn", "dormie", "times as fast"):
         table.add_column(heading, justify="right")
     batch, single = (theirs.batch.best, ours.batch.best), (theirs.single.best, ours.single.best)
-    table.add_row("rows a second, in a batch", *(f"{1e6 / each:,.0f}" for each in batch), f"{batch[0] / batch[1]:.1f}")
-    table.add_row("one row alone, microseconds", *(f"{each:,.1f}" for each in single), f"{single[0] / single[1]:.1f}")
+    table.add_row("rows per second, batch", *(f"{1e6 / each:,.0f}" for each in batch), f"{batch[0] / batch[1]:.1f}")
+    table.add_row("single row, microseconds", *(f"{each:,.1f}" for each in single), f"{single[0] / single[1]:.1f}")
     table.add_row("labels that differ", "", f"{ours.differences:,} of {ours.compared:,}", "")
     return table

@@ -1,4 +1,4 @@
-"""`dormie papers`: experiments of the papers again, their numbers beside ours."""
+"""`dormie papers`: repeats the papers' experiments, and prints their numbers beside ours."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from dormie.lab.papers.table import Table, text
 def papers(
     names: Annotated[list[str] | None, typer.Argument(metavar="[PAPER]...", help=f"Of {', '.join(PAPERS)}.")] = None,
     seconds: Annotated[float, typer.Option(min=0, help="Measuring time for each table.")] = 4.0,
-    small: Annotated[bool, typer.Option("--small", help="Fewer rows, where all of them take long.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="Use fewer rows where all of them take long.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("papers-out"),
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON for machines instead of tables.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
-    """The papers' experiments again, beside the printed numbers; without a name, the papers there are."""
+    """Repeat the papers' experiments, beside the printed numbers; without a name, list the papers."""
     console, errors = Console(), Console(stderr=True)
     records = []
     try:
-        for name in _known(names or []):
+        for name in _checked(names or []):
             errors.print(f"{name}: training and measuring ...", markup=False)
             paper = PAPERS[name]
             work = paper.small if small and paper.small is not None else paper.tables
@@ -45,7 +45,7 @@ def papers(
             console.print(f"{line['paper']:12s} {line['title']}", markup=False, soft_wrap=True)
 
 
-def _known(names: list[str]) -> list[str]:
+def _checked(names: list[str]) -> list[str]:
     unknown = [name for name in names if name not in PAPERS]
     if unknown:
         raise ValueError(f"unknown paper {unknown[0]!r}; there are {', '.join(PAPERS)}")
@@ -57,7 +57,7 @@ def _list() -> list[dict[str, str]]:
 
 
 def _shown(table: Table, console: Console | None) -> dict[str, Any]:
-    """The table's plain data; printed as soon as it is there, where there is a console."""
+    """Print the table if there is a console, and return its plain data."""
     if console is not None:
         console.print(_rich(table))
         for note in table.notes:

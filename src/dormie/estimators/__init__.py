@@ -1,4 +1,4 @@
-"""Estimators with scikit-learn's conventions, for what dormie speeds up and scikit-learn does not have.
+"""Estimators with scikit-learn's conventions: kernel machines that scikit-learn lacks and dormie can compile.
 
 `import dormie` does not import this package, as it needs scikit-learn.
 """

@@ -1,7 +1,7 @@
-"""Ways to move an image without changing what it shows: what `VirtualSVC` may do to its support vectors.
+"""Transformations of images that keep their class: `VirtualSVC` applies them to its support vectors.
 
-An invariance is any function from rows to moved rows, or to a list of them, one array a way to move. Those here treat
-every row as an image. What comes in at the border repeats the border, so that any background will do.
+An invariance is any function from rows to transformed rows, or to a list of such arrays, one for each transformation.
+Those here treat every row as an image. Pixels that come in at the border repeat the border, so any background will do.
 """
 
 from __future__ import annotations
@@ -27,9 +27,31 @@ _DIAGONAL = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 
 @dataclass(frozen=True)
 class Shifts:
-    """Every image moved by so many pixels in each of 4 or 8 directions.
+    """Shift every image by some pixels in each of 4 or 8 directions.
 
-    shape: height and width of an image, and the number of channels where there are several; squares need none
+    Call it with rows of shape (n_rows, n_features); it returns a list with one array of that shape for each direction.
+
+    Parameters
+    ----------
+    pixels : int, default=1
+        How many pixels to shift by.
+    directions : {4, 8}, default=4
+        4 for up, down, left and right; 8 for the diagonals as well.
+    shape : tuple of int, optional
+        (height, width) or (height, width, channels) of an image (default: square, with one channel).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.estimators.invariances import Shifts
+    >>> image = np.array([[1, 2, 3, 4]])
+    >>> [shifted.tolist() for shifted in Shifts(shape=(2, 2))(image)]
+    [[[3, 4, 3, 4]], [[1, 2, 1, 2]], [[2, 2, 4, 4]], [[1, 1, 3, 3]]]
     """
 
     pixels: int = 1
@@ -47,15 +69,35 @@ class Shifts:
 
     def __call__(self, rows: Rows) -> list[Rows]:
         images = _images(self, self.shape, rows)
-        ways = _STRAIGHT if self.directions == 4 else _STRAIGHT + _DIAGONAL
-        return [_shifted(images, self.pixels * down, self.pixels * right).reshape(rows.shape) for down, right in ways]
+        steps = _STRAIGHT if self.directions == 4 else _STRAIGHT + _DIAGONAL
+        return [_shifted(images, self.pixels * down, self.pixels * right).reshape(rows.shape) for down, right in steps]
 
 
 @dataclass(frozen=True)
 class Rotations:
-    """Every image turned about its middle by so many degrees, one way and the other.
+    """Rotate every image about its middle, clockwise and counterclockwise.
 
-    shape: as for `Shifts`
+    Call it with rows of shape (n_rows, n_features); it returns a list of two arrays of that shape.
+
+    Parameters
+    ----------
+    degrees : float, default=10.0
+        The angle.
+    shape : tuple of int, optional
+        (height, width) or (height, width, channels) of an image (default: square, with one channel).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> from dormie.estimators.invariances import Rotations
+    >>> from sklearn.datasets import load_digits
+    >>> digits = load_digits().data[:5]
+    >>> [rotated.shape for rotated in Rotations(degrees=5)(digits)]
+    [(5, 64), (5, 64)]
     """
 
     degrees: float = 10.0
@@ -74,10 +116,33 @@ class Rotations:
 
 @dataclass(frozen=True)
 class Thickness:
-    """Every image with bright lines thicker, and with bright lines thinner.
+    """Make the bright lines of every image thicker, and thinner.
 
-    amount: how far towards the largest, or smallest, of each pixel and its four neighbours; above 0, and 1 at most
-    shape: as for `Shifts`
+    Call it with rows of shape (n_rows, n_features); it returns a list of two arrays of that shape.
+
+    Parameters
+    ----------
+    amount : float, default=0.5
+        How far every pixel moves towards the largest value (thicker) or the smallest value (thinner) among itself and
+        its four neighbours; above 0 and at most 1.
+    shape : tuple of int, optional
+        (height, width) or (height, width, channels) of an image (default: square, with one channel).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.estimators.invariances import Thickness
+    >>> image = np.array([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]])
+    >>> thicker, thinner = Thickness(amount=0.5)(image)
+    >>> thicker.reshape(3, 3)
+    array([[0. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 0. ]])
     """
 
     amount: float = 0.5
@@ -125,7 +190,7 @@ def _require_shape(invariance: object, shape: Shape | None) -> None:
 
 
 def _images(invariance: object, shape: Shape | None, rows: Rows) -> Rows:
-    """The rows as images: n x height x width, and channels where there are several."""
+    """The rows as an array of shape (n_rows, height, width) or (n_rows, height, width, channels)."""
     features = rows.shape[1]
     if shape is None:
         side = math.isqrt(features)

@@ -1,12 +1,13 @@
 """Kernel Fisher discriminants (Mika, Raetsch, Weston, Schoelkopf and Mueller 1999).
 
-The direction w = sum_i alpha_i phi(x_i) that sets the two class means furthest apart for the spread within classes
-maximises (alpha.(M_1 - M_0))^2 / alpha.N alpha, where M_j is the mean of the columns of the kernel matrix that belong
-to class j, and N = sum_j K_j (I - 1/l_j) K_j^T is their scatter about it. That has the solution, up to its length,
+The discriminant is the direction w = sum_i alpha_i phi(x_i) along which the class means are furthest apart relative to
+the scatter within the classes. It maximises (alpha.(M_1 - M_0))^2 / alpha.N alpha, where M_j is the mean of the columns
+of the kernel matrix that belong to class j, and N = sum_j K_j (I - 1/l_j) K_j^T is their scatter about that mean. With
+a regularisation mu the solution is, up to its length,
 
     (N + mu I) alpha = M_1 - M_0.
 
-Every training row is a term of the result: as slow as a kernel machine gets, and so a case for `dormie.compile`.
+Every training row is a term of the result, so predictions are slow, and `dormie.compile` helps.
 """
 
 from __future__ import annotations
@@ -26,17 +27,54 @@ from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 
 
 class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes by a kernel Fisher discriminant.
+    """Classify two classes by a kernel Fisher discriminant.
 
-    kernel: 'rbf', 'poly', 'linear', 'sigmoid', or a kernel of `dormie.kernels`, such as
-        `Normalized(Polynomial(gamma=1.0, coef0=1.0, degree=2))`, which brings its own parameters
-    gamma: of 'rbf', 'poly' and 'sigmoid': a number, 'scale' (1 / (features * variance)) or 'auto' (1 / features)
-    degree, coef0: of 'poly'; coef0 also of 'sigmoid'
-    regularization: mu above, more than 0
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear", "sigmoid"} or Kernel, default="rbf"
+        The kernel. A kernel of `dormie.kernels`, such as ``Normalized(Polynomial(gamma=1.0, coef0=1.0, degree=2))``,
+        has parameters of its own, and those below do not apply.
+    gamma : {"scale", "auto"} or float, default="scale"
+        The coefficient of "rbf", "poly" and "sigmoid": a number, "scale" for 1 / (n_features * variance), or "auto" for
+        1 / n_features.
+    degree : int, default=3
+        The degree of "poly".
+    coef0 : float, default=0.0
+        The constant term of "poly" and "sigmoid".
+    regularization : float, default=1e-3
+        The number mu, above 0, that is added to the diagonal of the scatter matrix.
 
-    Fitted: `classes_`, `kernel_` (a kernel of `dormie.kernels`), `X_fit_` (the training rows), `dual_coef_` (alpha) and
-    `intercept_`, which puts the threshold half way between the projected class means. The decision function is positive
-    for `classes_[1]`.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The class labels, sorted. The decision function is positive for the second.
+    kernel_ : Kernel
+        The kernel with all parameters as numbers.
+    X_fit_ : ndarray of shape (n_rows, n_features)
+        The training rows.
+    dual_coef_ : ndarray of shape (n_rows,)
+        The coefficients alpha of the training rows.
+    intercept_ : float
+        The bias. It puts the threshold half way between the projected class means.
+
+    Notes
+    -----
+    The coefficients solve ``(N + mu I) alpha = M_1 - M_0``, where ``M_j`` is the mean of the columns of the kernel
+    matrix that belong to class j, and N is the scatter of the columns about the mean of their class (Mika et al. 1999).
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from dormie.estimators import KernelFisherDiscriminant
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), KernelFisherDiscriminant()).fit(X[:200], y[:200])
+    >>> model.score(X[200:], y[200:]) > 0.9
+    True
+    >>> dormie.read(model).n_points
+    200
     """
 
     def __init__(
@@ -55,6 +93,25 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.regularization = regularization
 
     def fit(self, X: Any, y: Any) -> KernelFisherDiscriminant:
+        """Compute the discriminant of two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The training rows.
+        y : array-like of shape (n_rows,)
+            Their labels, of two classes.
+
+        Returns
+        -------
+        KernelFisherDiscriminant
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there are not two classes, a parameter is invalid, or the regularisation is too small for the numbers.
+        """
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, of_class = _two_classes(y)
         self.kernel_ = self._kernel(X)
@@ -66,11 +123,35 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         return self
 
     def decision_function(self, X: Any) -> Floats:
+        """Return the projection of every row on the discriminant, plus the intercept.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Positive for rows of the second class, ``classes_[1]``.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(self.kernel_.matrix(X, self.X_fit_) @ self.dual_coef_ + self.intercept_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
@@ -123,7 +204,7 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
 
 
 def _two_classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    """The two classes in order, and which of them every row is in."""
+    """The two class labels, sorted, and the class (0 or 1) of every row."""
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind != "binary":
         raise ValueError(

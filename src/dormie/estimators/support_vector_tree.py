@@ -1,11 +1,11 @@
 """Support vector trees (Ukkonen 2010) as a scikit-learn estimator, over any model that dormie can read.
 
-A trained kernel machine compares a row with all of its support vectors. The tree compares it with a few, each chosen by
-what the last gave, and estimates the machine's output from those:
+A trained kernel machine compares a row with all of its support vectors. The tree compares it with a few of them, each
+chosen by the previous kernel value, and estimates the machine's output from these values:
 
-    train the estimator  ->  read it as a Machine  ->  grow a tree on the rows, unlabelled
+    train the estimator  ->  read it as a Machine  ->  grow a tree on the rows, without labels
 
-Only kernel values are used, so rows may be strings or graphs, where the kernel is a Python function of them.
+Only kernel values are used, so with a Python function as kernel the rows may be strings or graphs.
 """
 
 from __future__ import annotations
@@ -43,22 +43,52 @@ _METHODS: dict[str, Callable[..., Tree]] = {"fitted": fitted, "greedy": greedy}
 
 
 class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A tree that estimates a kernel machine's outputs from a few kernel evaluations a row.
+    """A tree that estimates a kernel machine's outputs from a few kernel evaluations per row.
 
-    estimator: a scikit-learn model that `dormie.read` can read, such as SVC() (the default), SVR, OneClassSVM,
-        KernelRidge or a pipeline that ends in one, or a `dormie.Machine`
-    method: 'fitted', trees that measured better, or 'greedy', those of the paper
-    leaf_rows: how few rows end the splitting of a node (default: 30 fitted, 5 greedy)
-    height: the most kernel evaluations that any row may take (default: no limit)
-    evaluations: the most that rows may take on average, over the rows given to `fit`; None: no limit
-    random_state: of the draws while the tree is grown
+    It is a classifier, a regressor or an outlier detector, as its estimator is.
 
-    `fit(X, y)` trains a clone of the estimator first; `fit(X)` takes one that is fitted already as it is, and needs no
-    labels. A Machine, or a model in a FrozenEstimator, is always taken as it is.
+    Parameters
+    ----------
+    estimator : estimator or Machine, optional
+        A scikit-learn model that `dormie.read` can read, such as ``SVC()`` (the default), ``SVR``, ``OneClassSVM``,
+        ``KernelRidge`` or a pipeline that ends in one; or a `dormie.Machine`.
+    method : {"fitted", "greedy"}, default="fitted"
+        How the tree is grown: "fitted" trees are more accurate, "greedy" ones are those of the paper.
+    leaf_rows : int, optional
+        A node with at most this many rows is not split (default: 30 for "fitted", 5 for "greedy").
+    height : int, optional
+        The most kernel evaluations that any row may take (default: no limit).
+    evaluations : float or None, default=10.0
+        The most kernel evaluations that the rows given to `fit` may take on average; None for no limit.
+    random_state : int, RandomState instance or None, optional
+        The seed of the draws while the tree is grown.
 
-    Fitted: `estimator_`, `machine_` (what dormie has read), `tree_` (a `dormie.tree.Tree`), `evaluations_` (the mean
-    over the rows given to `fit`), `classes_` of a classifier, and `n_features_in_` where rows are vectors. Classifier,
-    regressor or outlier detector: it is what the estimator is.
+    Attributes
+    ----------
+    estimator_ : estimator or Machine
+        The trained model.
+    machine_ : Machine
+        The model in normal form.
+    tree_ : dormie.tree.Tree
+        The tree.
+    evaluations_ : float
+        The mean number of kernel evaluations over the rows given to `fit`.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, if the estimator is a classifier.
+    n_features_in_ : int
+        The number of features, if rows are vectors.
+
+    Examples
+    --------
+    >>> from dormie.estimators import SupportVectorTree
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = SupportVectorTree(SVC(), evaluations=3, random_state=0).fit(X[50:], y[50:])  # two classes
+    >>> tree.evaluations_ <= 3
+    True
+    >>> tree.score(X[50:], y[50:]) > 0.9
+    True
     """
 
     def __init__(
@@ -79,7 +109,26 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> SupportVectorTree:
-        """Train the estimator on X and y, or take it as it is, and grow the tree on X."""
+        """Train the estimator if necessary, and grow the tree.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of objects, with n_rows rows
+            The rows to grow the tree on.
+        y : array-like of shape (n_rows,), optional
+            Their labels or values. With `y`, a clone of the estimator is trained on X and y; without, an estimator that
+            is fitted already is used as it is. A Machine, or a model in a FrozenEstimator, is always used as it is.
+
+        Returns
+        -------
+        SupportVectorTree
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the estimator is not fitted and `y` is missing, if a parameter is invalid, or if the rows cannot be used.
+        """
         if self.method not in [*_METHODS]:
             raise ValueError(f"method must be 'fitted' or 'greedy', got {self.method!r}")
         self.estimator_ = self._trained(X, y)
@@ -92,23 +141,71 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The label, or value, that the tree's estimate gives every row."""
+        """Return the label or value of every row, by the tree's estimate of the outputs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of objects, with n_rows rows
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The labels of a classifier or outlier detector, or the values of a regressor.
+        """
         values = self._walk(X).values
         return self.machine_.rule.labels(self.machine_.rule.answer(values))
 
     @available_if(lambda self: not is_regressor(self))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Floats:
-        """The tree's estimate of what the estimator's own `decision_function` gives, in the same shape."""
+        """Return the tree's estimate of the estimator's own `decision_function`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of objects, with n_rows rows
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The estimates, in the shape that the estimator's own function has.
+        """
         values = self._walk(X).values
         return self.machine_.rule.decision(values)
 
     def count_evaluations(self, X: Any) -> Integers:
-        """How many kernel evaluations each row takes."""
+        """Return the number of kernel evaluations of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of objects, with n_rows rows
+            The rows.
+
+        Returns
+        -------
+        ndarray of int of shape (n_rows,)
+            The kernel evaluations on each row's path through the tree.
+        """
         return self._walk(X).evaluations
 
     @available_if(lambda self: not is_outlier_detector(self))  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy of a classifier, R² of a regressor."""
+        """Return the accuracy of a classifier, or R² of a regressor.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of objects, with n_rows rows
+            The rows.
+        y : array-like of shape (n_rows,)
+            Their true labels or values.
+        sample_weight : array-like of shape (n_rows,), optional
+            The weights of the rows.
+
+        Returns
+        -------
+        float
+            The score.
+        """
         kind = ClassifierMixin if is_classifier(self) else RegressorMixin
         return float(kind.score(self, X, y, sample_weight))
 
@@ -129,7 +226,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         return clone(estimator).fit(X)
 
     def _describe_rows(self) -> None:
-        """What scikit-learn keeps of the rows and classes that an estimator knows."""
+        """Set scikit-learn's attributes that describe the rows and classes of a fitted estimator."""
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -141,7 +238,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
             self.classes_ = self.machine_.rule.classes
 
     def _rows(self, X: Any) -> Any:
-        """Rows as the stages read them; what a Python kernel may be of besides vectors is its own affair."""
+        """The rows in the form that stages take; objects for a Python kernel are not checked."""
         require_complete(X)
         if not self.machine_.of_vectors:
             return as_array(X)
@@ -175,7 +272,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
 
 
 def _stand_in(estimator: Any) -> Any:
-    """A model of the same kind, where there is none of scikit-learn's to ask."""
+    """The estimator, or, if it is not a scikit-learn model, a model of the same kind that has scikit-learn's tags."""
     if isinstance(estimator, Machine):
         return SVC() if isinstance(estimator.rule, ClassRule) else SVR()
     return estimator if _is_model(estimator) else SVC()

@@ -1,11 +1,11 @@
 """Virtual support vectors (Schoelkopf, Burges and Vapnik 1996; Burges and Schoelkopf 1997).
 
-Rows moved in a way that does not change their class are new training rows for free, but too many of them to train on.
-The support vectors stand for all rows, so it is enough to move those:
+Rows that are transformed without changing their class are additional training rows, but there are too many of them to
+train on. The support vectors represent all rows, so it is enough to transform those:
 
-    train  ->  support vectors  ->  and their moved copies  ->  train again
+    train  ->  support vectors and their transformed copies  ->  train again
 
-What it wins in accuracy it pays for in support vectors, and so it is a case for `dormie.compile` and `dormie.reduce`.
+The gain in accuracy comes with more support vectors, and `dormie.compile` and `dormie.reduce` make up for that.
 """
 
 from __future__ import annotations
@@ -29,21 +29,46 @@ _RETURNS = "it must return an array of the shape of the rows, or a list of such"
 
 
 class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A support vector classifier that is trained again on its support vectors and on moved copies of them.
+    """A support vector classifier that is trained again on transformed copies of its support vectors.
 
-    invariances: how rows may be moved: `Shifts`, `Rotations` or `Thickness` of `dormie.estimators.invariances`, any
-        function from rows to moved rows (or to a list of arrays of them), or a list of such
-    estimator: what is trained, both times with the same parameters: an SVC (the default), a NuSVC, or another of their
-        kind, such as the faster SVC of scikit-learn-intelex
-    multi_class: 'ovo', one estimator, which sets class against class and whose support vectors are moved all together;
-        or 'ovr', one estimator for each class against the rest, which moves its own support vectors, as in the paper
+    Parameters
+    ----------
+    invariances : callable or sequence of callables
+        How rows may be transformed: `Shifts`, `Rotations` or `Thickness` of `dormie.estimators.invariances`, or any
+        function from rows to transformed rows or to a list of such arrays.
+    estimator : estimator, optional
+        The classifier to train, both times with the same parameters: ``SVC()`` (the default), ``NuSVC()``, or a
+        compatible one, such as the faster SVC of scikit-learn-intelex.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        With "ovo", one estimator for all classes, whose support vectors are all transformed together. With "ovr", as in
+        the paper, one estimator for each class against the rest, each with support vectors of its own.
 
-    The paper squares the slacks; SVC adds them up as they are, so a C of the paper's is not a C of ours.
-    gamma='scale' and 'auto' are worked out on the training rows, and kept for the second training.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    estimators_ : list of estimators
+        The result of the second training: one, or with "ovr" and more than two classes one for each class.
+    first_estimators_ : list of estimators
+        The result of the first training, for comparison.
 
-    Fitted: `classes_`; `estimators_`, those of the second training: one, or with 'ovr' and more than two classes one a
-    class; and `first_estimators_`, those of the first, to compare with. `decision_function` gives what the one
-    estimator gives, or a column for each class.
+    Notes
+    -----
+    The paper penalises squared slacks and SVC penalises slacks, so the values of C are not comparable. gamma="scale"
+    and gamma="auto" are computed from the training rows, and kept for the second training.
+
+    Examples
+    --------
+    >>> from dormie.estimators import VirtualSVC
+    >>> from dormie.estimators.invariances import Shifts
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_digits(n_class=3, return_X_y=True)
+    >>> model = VirtualSVC(Shifts(), SVC(gamma=0.001)).fit(X[:100], y[:100])
+    >>> len(model.estimators_[0].support_) > len(model.first_estimators_[0].support_)
+    True
+    >>> model.score(X[100:], y[100:]) > 0.9
+    True
     """
 
     def __init__(
@@ -54,6 +79,25 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         self.multi_class = multi_class
 
     def fit(self, X: Any, y: Any) -> VirtualSVC:
+        """Train, transform the support vectors, and train again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The training rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+
+        Returns
+        -------
+        VirtualSVC
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, or if an invariance returns arrays of another shape.
+        """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self._require_parameters()
@@ -63,12 +107,36 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         return self
 
     def decision_function(self, X: Any) -> Floats:
+        """Return the outputs of the estimators of the second training.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The outputs of the one estimator, or, with several, a column for each class.
+        """
         check_is_fitted(self)
         X = self._rows(X)
         values = [estimator.decision_function(X) for estimator in self.estimators_]
         return values[0] if len(values) == 1 else np.column_stack(values)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
         check_is_fitted(self)
         if len(self.estimators_) == 1:
             return np.asarray(self.estimators_[0].predict(self._rows(X)))
@@ -78,7 +146,7 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         return np.asarray(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
 
     def _targets(self, y: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """What each estimator has to tell apart."""
+        """The labels that each estimator is trained with."""
         if self.multi_class == "ovo" or len(self.classes_) == 2:
             return [y]
         return [y == label for label in self.classes_]
@@ -121,7 +189,7 @@ def _require_invariances(given: Any) -> None:
 
 
 def _with_fixed_gamma(estimator: Any, X: Rows) -> Any:
-    """gamma as a number, so that support vectors alone are not scaled otherwise than the rows they come from."""
+    """The estimator with gamma as a number, computed from the training rows and not from their support vectors."""
     gamma = getattr(estimator, "gamma", None)
     if gamma == "auto":
         return estimator.set_params(gamma=1.0 / X.shape[1])
@@ -134,23 +202,23 @@ def _with_fixed_gamma(estimator: Any, X: Rows) -> Any:
 def _support(fitted: Any) -> npt.NDArray[np.intp]:
     if not hasattr(fitted, "support_"):
         raise ValueError(
-            f"estimator={fitted!r} has no support_ when fitted, so its support vectors are not known: "
+            f"estimator={fitted!r} has no support_ when fitted, so its support vectors cannot be found: "
             "give a support vector classifier such as sklearn.svm.SVC"
         )
     return np.asarray(fitted.support_, dtype=np.intp)
 
 
 def _moved(invariances: list[Invariance], rows: Rows) -> Iterator[Rows]:
-    """The rows once for each way in which the invariances move them."""
+    """The transformed rows, one array for each transformation of the invariances."""
     for invariance in invariances:
         result = invariance(rows)
-        ways = [result] if getattr(result, "ndim", None) == 2 else result
-        if not np.iterable(ways):
+        copies = [result] if getattr(result, "ndim", None) == 2 else result
+        if not np.iterable(copies):
             raise ValueError(f"the invariance {invariance!r} returned {result!r}; {_RETURNS}")
-        for way in map(np.asarray, ways):
-            if way.shape != rows.shape:
+        for copy in map(np.asarray, copies):
+            if copy.shape != rows.shape:
                 raise ValueError(
-                    f"the invariance {invariance!r} made an array of shape {way.shape} of rows of shape {rows.shape}; "
+                    f"the invariance {invariance!r} made an array of shape {copy.shape} of rows of shape {rows.shape}; "
                     f"{_RETURNS}"
                 )
-            yield way.astype(rows.dtype, copy=False)
+            yield copy.astype(rows.dtype, copy=False)

@@ -1,1 +1,1 @@
-"""What dormie is measured with: data sets, peers side by side (`bench`), and the papers' experiments (`papers`)."""
+"""What dormie is measured with: `datasets`, `bench` (peers side by side), and `papers` (the papers' experiments)."""

@@ -1,4 +1,4 @@
-"""The compiled thing as data: the plan, its guarantee, its words (`explain`), and its file (`file/`)."""
+"""The compiled model as data: the plan, its guarantee, its description (`explain`), and its file (`file/`)."""
 
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source, Trial

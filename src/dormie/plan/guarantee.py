@@ -1,4 +1,7 @@
-"""What a plan promises of its answers, and the evidence for it: exact, within a tolerance, or at a stated risk."""
+"""What a plan guarantees about its answers: that they are exact, within a tolerance, or wrong only at a stated risk.
+
+A risk carries its evidence, and can only be constructed if the evidence supports it.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,50 @@ from typing import Any
 from dormie.numerics.binomial import p_value
 from dormie.plan.text import few, percent
 
-_ROUNDING = 1e-9  # a p-value may come out otherwise elsewhere by so much
+_ROUNDING = 1e-9  # by how much, relatively, a p-value may differ between computers
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Every finite row gets the answer of the real-number sum, or, within its rounding, of the model's own float64 sum.
+    """The guarantee that every answer is the answer of the model.
 
-    Values are float64 sums: as near to the real ones as float64 comes.
+    Notes
+    -----
+    Let r(x) bound the rounding error of the model's own float64 sum for the row x. A row that lies further than r(x)
+    from the decision boundary gets the label of the real-number sum. A row within r(x) gets the label of the model's
+    own sum, which is repeated in the model's own order. A regressor's values are float64 sums.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> print(dormie.Exact())
+    exact: every answer equals that of the full float64 sum
     """
 
     def __str__(self) -> str:
-        return "exact: every answer is the one the full float64 sum gives"
+        return "exact: every answer equals that of the full float64 sum"
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Every value is within epsilon of the real-number value, certified."""
+    """The guarantee that every value lies within a tolerance of the real-number value.
+
+    Parameters
+    ----------
+    epsilon : float
+        The largest error of a value, rounding included.
+
+    Raises
+    ------
+    ValueError
+        If `epsilon` is not positive and finite.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> print(dormie.Tolerance(0.01))
+    tolerance: every value is within 0.01 of the full sum, certified
+    """
 
     epsilon: float
 
@@ -41,7 +71,10 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Count:
-    """Rows that the full machine gives a label (as text), and on how many of them the plan disagreed with it."""
+    """The number of rows to which the full machine gives one label, and on how many of them the plan disagreed.
+
+    The label is held as text; for all classes together it is empty.
+    """
 
     label: str
     rows: int
@@ -54,17 +87,56 @@ class Count:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a risk was certified on: rows that nothing was fitted on, nor chosen by."""
+    """What a risk was certified on: held-out rows that nothing was fitted to or chosen by.
+
+    Parameters
+    ----------
+    rows : int
+        The number of certifying rows.
+    disagreements : int
+        On how many of them the plan gives another answer than the full machine.
+    p_value : float
+        The probability of so few disagreements, or fewer, if the true rate exceeded the risk. With several classes,
+        the largest of their p-values.
+    caution : float
+        The rank of the plan in the sequence that was tested, counted from the end: the boldest plan has rank 1. (The
+        field is called `caution` because plan files call it so.)
+    tested : int
+        How many plans of the sequence were tested. The sequence is fixed beforehand and goes from the most cautious
+        plan to the boldest; testing ends with the first plan that fails.
+    date : str
+        The day of the calibration in UTC, such as ``"2024-12-31"``.
+    seed : int
+        The seed of the random split into rows that choose plans and rows that certify.
+    versions : dict of str to str
+        The versions of dormie and of the packages that took part.
+    classes : tuple of Count
+        For a risk that holds in each class: the label, the rows and the disagreements of every class. Otherwise empty.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or the counts of the classes do not add up.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> evidence = dormie.Evidence(
+    ...     rows=5000, disagreements=0, p_value=0.0067, caution=12.0, tested=15, date="2024-12-31", seed=0
+    ... )
+    >>> dormie.Risk(0.001, 0.95, evidence).per_class
+    False
+    """
 
     rows: int
     disagreements: int
-    p_value: float  # of what was seen, were the risk higher than promised; of several classes the largest
-    caution: float  # of a plan by `compile`, its rank in the sequence that was tested: the boldest plan's is 1
-    tested: int  # plans, in a sequence fixed before, from the most cautious on to the first that failed
-    date: str  # the day, in UTC
-    seed: int  # of the split into rows that choose and rows that certify
+    p_value: float
+    caution: float
+    tested: int
+    date: str
+    seed: int
     versions: dict[str, str] = field(default_factory=dict)
-    classes: tuple[Count, ...] = ()  # of a risk for each class
+    classes: tuple[Count, ...] = ()
 
     def __post_init__(self) -> None:
         Count("", self.rows, self.disagreements)
@@ -79,11 +151,36 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Risk:
-    """At most a share alpha of the rows gets another answer than the full machine's, as far as the evidence goes.
+    """The guarantee that at most a share of the rows gets another answer than the full machine gives.
 
-    The confidence is over the draw of the rows in evidence: of all calibrations, at most a share 1 - confidence ends in
-    a promise that is wrong. It holds for rows exchangeable with those. With classes in evidence it holds for the rows
-    of each of them, and for no others.
+    Parameters
+    ----------
+    alpha : float
+        The largest share of rows with another answer, between 0 and 1.
+    confidence : float
+        The probability, over the draw of the certifying rows, that the guarantee holds; between 0 and 1.
+    evidence : Evidence
+        What was found on the certifying rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `alpha` or `confidence` is not a number between 0 and 1, or if the evidence does not support them.
+
+    Notes
+    -----
+    ``P(rate of disagreement <= alpha) >= confidence``: of all calibrations, at most a share ``1 - confidence`` ends
+    with a guarantee that does not hold. It holds for rows exchangeable with the certifying ones. If the evidence
+    lists classes, it holds for the rows of each of these classes, and for no others.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> evidence = dormie.Evidence(
+    ...     rows=5000, disagreements=0, p_value=0.0067, caution=12.0, tested=15, date="2024-12-31", seed=0
+    ... )
+    >>> print(dormie.Risk(0.001, 0.95, evidence))
+    risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence
     """
 
     alpha: float
@@ -98,12 +195,13 @@ class Risk:
             raise ValueError(f"a p-value of {p_value:g} does not carry a confidence of {self.confidence:g}")
 
     def _p_value(self) -> float:
-        """By the rows in evidence, whatever is stated."""
+        """Recomputed from the counts, whatever p-value the evidence states."""
         counts = self.evidence.classes or (self.evidence,)
         return max(p_value(count.rows, count.disagreements, self.alpha) for count in counts)
 
     @property
     def per_class(self) -> bool:
+        """Whether the guarantee holds for the rows of each class."""
         return bool(self.evidence.classes)
 
     def __str__(self) -> str:

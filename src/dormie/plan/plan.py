@@ -1,4 +1,4 @@
-"""A plan: which stages a row meets, what is promised of the answer, and why these stages. Plain data, immutable."""
+"""A plan: a machine, the stages that its rows pass through, the guarantee, and what was measured. Immutable data."""
 
 from __future__ import annotations
 
@@ -16,29 +16,62 @@ from dormie.plan.guarantee import Guarantee, Risk, Tolerance
 
 @dataclass(frozen=True)
 class Source:
-    """What the plan was compiled from: for people and for records, never for running."""
+    """What the plan was compiled from. Only `explain` and plan files use it; predictions do not depend on it."""
 
     description: str
     points: int
     versions: dict[str, str] = field(default_factory=dict)
-    seconds: float | None = None  # that compiling took
+    seconds: float | None = None  # time that compiling took
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What the planner measured of one cascade on the sample rows."""
+    """The measurements of one cascade on the sample rows."""
 
     stages: str
-    settled: float  # share of the rows settled before the dense stage
-    microseconds: float  # a row
+    settled: float  # share of the rows that are settled before the dense stage
+    microseconds: float  # per row
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The machine, the stages its rows go through (the last one settles every row), and the promise.
+    """A compiled model as plain data: the machine, its stages, the guarantee, and how they were chosen.
 
-    `rewrites` names the exact simplifications that were applied, in order; `trials` is what the planner chose from;
-    `note` says why it promises other than what was asked for, where it does.
+    Parameters
+    ----------
+    machine : Machine
+        The simplified machine.
+    stages : tuple of Stage
+        The cascade that rows flow through. The last stage is the dense one, which settles every row.
+    guarantee : Exact, Tolerance or Risk
+        What holds for the answers.
+    source : Source
+        What the plan was compiled from: a description of the model, its number of support vectors, the versions of the
+        packages, and how many seconds compiling took.
+    rewrites : tuple of str
+        The names of the exact simplifications that were applied, in order.
+    trials : tuple of Trial
+        The cascades that were timed: each with its stages, the share of rows settled before the dense stage, and the
+        microseconds per row.
+    note : str
+        Why the guarantee differs from the one that was asked for; empty where it does not.
+
+    Raises
+    ------
+    ValueError
+        If the stages cannot keep the guarantee: the last one is not the dense stage, a calibrated stage comes without a
+        risk, or the guarantee is not that of the machine's rule.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> plan = dormie.compile(SVC().fit(*load_iris(return_X_y=True)), methods=[]).plan
+    >>> [stage.name for stage in plan.stages]
+    ['dense']
+    >>> plan.guarantee
+    Exact()
     """
 
     machine: Machine
@@ -54,38 +87,38 @@ class Plan:
             raise ValueError("a plan must end in the dense stage, which settles every row")
         bold = [stage for stage in self.stages if not stage.certified]
         if bold and not isinstance(self.guarantee, Risk):
-            raise ValueError(f"a plan with {bold[0]}, which was measured and not proved, can only promise a risk")
-        _require_promise_of_rule(self.guarantee, self.machine.rule)
+            raise ValueError(f"a plan with {bold[0]}, which is calibrated and not certified, can only promise a risk")
+        _require_guarantee_of_rule(self.guarantee, self.machine.rule)
 
     @property
     def dense(self) -> Dense:
-        """The last stage."""
+        """The last stage, which evaluates the full sum."""
         return cast(Dense, self.stages[-1])
 
 
 def describe_cascade(stages: Sequence[Stage]) -> str:
-    """Stages in a few words, such as `geometry(256) -> dense`."""
+    """The cascade on one line, such as `geometry(256) -> dense`."""
     return " -> ".join(str(stage) for stage in stages)
 
 
-def _require_promise_of_rule(guarantee: Guarantee, rule: Rule) -> None:
-    """ValueError unless stages that go by the rule keep the promise: they stop at its tolerance, whatever it is."""
+def _require_guarantee_of_rule(guarantee: Guarantee, rule: Rule) -> None:
+    """Raise ValueError unless the guarantee is that of the rule: stages stop as soon as the rule's tolerance is met."""
     if not isinstance(rule, Value):
         if isinstance(guarantee, Tolerance):
-            raise ValueError("a tolerance is promised of values, and the machine's rule tells classes")
+            raise ValueError("a tolerance is promised of values, and the machine's rule gives classes")
         return
     if isinstance(guarantee, Risk):
         raise ValueError("a risk is promised of classes, and the machine's rule gives values")
-    promised = guarantee.epsilon if isinstance(guarantee, Tolerance) else 0.0
-    if rule.tolerance != promised:
+    tolerance = guarantee.epsilon if isinstance(guarantee, Tolerance) else 0.0
+    if rule.tolerance != tolerance:
         raise ValueError(
             f"the promise, {guarantee}, is not that of the machine's rule, which has a tolerance of {rule.tolerance:g}"
         )
 
 
 def versions() -> dict[str, str]:
-    """Versions of what had a hand in the plan; scikit-learn only where it was in use."""
-    import importlib.metadata  # here: it would be a quarter of the time `import dormie` takes
+    """The versions of the packages that took part in making the plan; scikit-learn only where it was imported."""
+    import importlib.metadata  # here: at the top it would take a quarter of the time of `import dormie`
 
     packages = {"dormie": "dormie", "numpy": "numpy", "sklearn": "scikit-learn", "scipy": "scipy"}
     return {

@@ -1,7 +1,7 @@
-"""Which cascades are promising: all of a few stages, weighed up from what each stage did alone.
+"""Estimates the cost of every cascade of up to three stages from runs of the single stages.
 
-A cascade costs every row what its stages up to the one that settles it cost, and is wrong where that one is. Both are
-sums over the rows that get as far, so that matrix products weigh thousands of cascades at once.
+In a cascade, a row costs what all stages cost up to the one that settles it, and its answer is wrong if that stage is
+wrong. Both are sums over the rows that reach a stage, so matrix products estimate thousands of cascades at once.
 """
 
 from __future__ import annotations
@@ -14,41 +14,44 @@ import numpy as np
 from dormie.machine.typing import Booleans, Floats, Positions
 from dormie.methods.base import Stage
 
-EVERY_STAGE = 1.05  # a longer cascade must be this much faster, a stage
+STAGE_PENALTY = 1.05  # a longer cascade must be faster by this factor for every stage it has more
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A stage alone on the sample."""
+    """What a stage did alone on the sample."""
 
     stage: Stage
-    candidate: int  # the same for stages that differ in their caution only: a cascade has one of them at most
+    candidate: int  # shared by stages that differ only in their caution: a cascade has at most one of them
     settled: Booleans
-    wrong: Floats  # the chance that it settles the row, but not as the dense stage has it
-    costs: Floats  # seconds of each row
+    wrong: Floats  # per row, the probability that it settles the row with another answer than the dense stage
+    costs: Floats  # seconds per row
 
 
 @dataclass(frozen=True)
 class Cascades:
-    """Cascades of runs before the dense stage, one a line, padded with -1, and what they are expected to do."""
+    """Cascades and their estimated cost; each row of `runs` lists the runs before the dense stage, padded with -1."""
 
-    runs: Positions  # cascades x 3, by number
-    seconds: Floats
-    wrong: Floats  # how many rows are likely to be wrong
-    before_dense: Floats  # seconds without the dense stage
+    runs: Positions  # cascades x 3, indices of runs
+    seconds: Floats  # estimated time of the whole cascade on the sample
+    wrong: Floats  # expected number of wrong rows
+    before_dense: Floats  # estimated time without the dense stage
 
     def lengths(self) -> Positions:
+        """The number of stages before the dense one."""
         return np.asarray(np.count_nonzero(self.runs >= 0, axis=1))
 
-    def handicapped(self) -> Floats:
-        return np.asarray(self.seconds * EVERY_STAGE ** self.lengths())
+    def penalized_seconds(self) -> Floats:
+        """The estimated time, with a penalty for every stage."""
+        return np.asarray(self.seconds * STAGE_PENALTY ** self.lengths())
 
-    def stages(self, line: int, runs: Sequence[Run]) -> tuple[Stage, ...]:
-        return tuple(runs[number].stage for number in self.runs[line] if number >= 0)
+    def stages(self, index: int, runs: Sequence[Run]) -> tuple[Stage, ...]:
+        """The stages of one cascade, without the dense one."""
+        return tuple(runs[number].stage for number in self.runs[index] if number >= 0)
 
 
 def weigh(runs: Sequence[Run], dense: Run) -> Cascades:
-    """The dense stage alone, and all cascades of up to three stages before it, the cheap ones first."""
+    """The dense stage alone, and all cascades of up to three stages before it, ordered from cheap to expensive."""
     table = _Table(runs, dense)
     none = Cascades(np.full((1, 3), -1), dense.costs.sum()[None], np.zeros(1), np.zeros(1))
     first = table.longer(none, 0)
@@ -58,7 +61,7 @@ def weigh(runs: Sequence[Run], dense: Run) -> Cascades:
 
 
 class _Table:
-    """What every run did, runs x rows."""
+    """The results of all runs as matrices of shape runs x rows."""
 
     def __init__(self, runs: Sequence[Run], dense: Run) -> None:
         shape = len(runs), len(dense.costs)
@@ -67,10 +70,10 @@ class _Table:
         self._wrong = np.array([run.wrong for run in runs]).reshape(shape)
         self._dense = self._open * dense.costs
         self._candidates = np.array([run.candidate for run in runs], dtype=np.intp)
-        self._places = np.argsort(np.argsort(self._costs.sum(axis=1), kind="stable"))  # cheap ones first
+        self._places = np.argsort(np.argsort(self._costs.sum(axis=1), kind="stable"))  # from cheap to expensive
 
     def longer(self, cascades: Cascades, length: int) -> Cascades:
-        """Cascades of that length, each with every run after it that may follow."""
+        """Cascades of the given length, each extended by every run that may follow."""
         waiting = np.ones((len(cascades.runs), self._open.shape[1]))
         follows = np.ones((len(cascades.runs), len(self._open)), dtype=bool)
         for numbers in cascades.runs[:, :length].T:

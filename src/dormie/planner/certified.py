@@ -1,4 +1,4 @@
-"""Certified candidates for a machine: every usable method fits its own, and the race says which of them pay."""
+"""Certified candidates: the stages that usable methods fit to a machine. The race decides which of them pay."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dormie.progress import Progress
 def candidates(
     machine: Machine, names: list[str] | None, sample: Any, effort: Effort, progress: Progress
 ) -> Iterator[Stage]:
-    """Fitted stages of all methods, or of the named ones. A named method that cannot be fitted is an error."""
+    """The fitted stages of all methods, or of the named ones; a named method that cannot be fitted is an error."""
     fitting = CertifiedFitting(machine, sample, effort, names is not None, progress)
     for method in usable_methods(machine, names):
         try:
             yield from method.certified_candidates(fitting)
-        except ValueError:  # its numbers are too large, too small, or too nearly dependent
+        except ValueError:  # its numbers are too large, too small, or nearly dependent
             if fitting.asked:
                 raise
 
 
 def usable_methods(machine: Machine, names: list[str] | None) -> list[Method]:
-    """The methods that can serve a machine: all such, or those of the named ones."""
+    """The methods that can serve the machine, of all methods or of the named ones."""
     chosen = METHODS.values() if names is None else (METHODS[name] for name in METHODS if name in names)
     return [method for method in chosen if method.is_usable_for(machine)]

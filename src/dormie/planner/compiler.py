@@ -1,8 +1,8 @@
-"""From a model to a plan: read, simplify exactly, and choose the stages by what they measure on sample rows.
+"""From a model to a plan: read it, simplify it exactly, and choose the stages by measurements on sample rows.
 
-Candidates (`certified.py`) are run on the same rows on this computer, interleaved, best of several; the cheapest
-cascade wins (`race.py`), and it must win clearly: a plan that is no better than the dense stage alone is the dense
-stage alone.
+Candidates (`certified.py`) race on the same rows on this computer, in turns, each timed by its best of several runs
+(`race.py`). The cheapest cascade is chosen only if it is clearly faster than the dense stage alone. With a risk,
+`risk/planning.py` makes the plan.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from dormie.plan.text import few
 from dormie.planner.certified import candidates
 from dormie.planner.options import (
     CONFIDENCE,
+    certified_guarantee,
     checked_rows,
     method_names,
-    promise,
     require_no_need_of_risk,
     require_usable,
     require_within_reach,
@@ -46,8 +46,8 @@ from dormie.simplify import simplify
 
 _LONGEST_DESCRIPTION = 200
 _SAMPLE = 2048
-_SAMPLE_SECONDS = 0.2  # what one run of the dense stage over the sample may take
-_SMALLEST_MACHINE = 64  # points: with fewer there is nothing to save
+_SAMPLE_SECONDS = 0.2  # the most that one run of the dense stage over the sample may take
+_SMALLEST_MACHINE = 64  # points; with fewer, no stage saves time
 
 
 def compile(
@@ -63,21 +63,79 @@ def compile(
     effort: str = "normal",
     seed: int = 0,
 ) -> Predictor:
-    """A predictor that gives the same answers as `model`, sooner; with a risk, nearly always the same, much sooner.
+    """Compile a trained kernel machine into a predictor that gives the same answers faster.
 
-    model      a fitted scikit-learn model, the path of a LIBSVM model file, or a `Machine`; see `dormie.read`
-    rows       sample queries, unlabelled: they inform the choice of stages (default: made from support vectors); with a
-               risk they also certify it, and must be held out from training
-    fit_rows   with a risk, rows to fit approximations on, unlabelled; training rows serve (default: the support vectors
-               and some of `rows`)
-    risk       the share of rows that may get another answer than the model's, such as 0.001 (default: none may)
-    confidence that the risk is kept, over the draw of `rows`
-    per_class  whether the risk is to hold for the rows of each class
-    tolerance  for regressors: how far a value may be off (default: not at all; of a `Machine` whose `Value` rule has a
-               tolerance, as far as that)
-    methods    the stages to choose from, by name (default: all); the dense stage always follows
-    effort     how long fitting the stages may take: "quick", "normal" (up to a minute) or "thorough" (many minutes)
-    seed       of the sample
+    Without a risk or a tolerance the predictor is exact: every answer is the model's. With a risk, a stated share of
+    the rows may get another answer, and predictions are often much faster.
+
+    Parameters
+    ----------
+    model : estimator, Machine, str or path-like
+        A fitted scikit-learn model, a `Machine`, or the path of a LIBSVM model file; see `dormie.read`.
+    rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), optional
+        Sample rows without labels, on which candidate stages are timed (default: rows generated from the support
+        vectors). With a risk they also certify it: they are required, and must not have been used for training.
+    fit_rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), optional
+        With a risk, rows without labels that approximations are fitted on. Training rows may be used (default: the
+        support vectors and a part of `rows`).
+    risk : float, optional
+        For classifiers, the share of rows that may get another answer than the model's, such as 0.001.
+    confidence : float, default=0.95
+        The probability, over the draw of `rows`, that the risk holds.
+    per_class : bool, default=False
+        Whether the risk must hold for the rows of each class separately.
+    tolerance : float, optional
+        For regressors, the largest error of a value. By default values are exact, except that a `Machine` whose `Value`
+        rule has a tolerance keeps that one.
+    methods : sequence of str, optional
+        The names of the methods to choose stages from (default: all). The dense stage always comes last.
+    effort : {"quick", "normal", "thorough"}, default="normal"
+        How long fitting the stages may take: seconds, up to a minute, or many minutes.
+    seed : int, default=0
+        The seed of all random draws.
+
+    Returns
+    -------
+    Predictor
+        The compiled model. `Predictor.explain` says what was chosen, and why.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the model is not a kernel machine that dormie can read.
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range, if a named method cannot serve the model, or if there are
+        too few rows to certify the risk.
+
+    Warns
+    -----
+    TrainingRowsWarning
+        If the rows to calibrate on look like training rows.
+    MissingClassWarning
+        If no row to certify on belongs to some class, and `per_class` is set.
+
+    See Also
+    --------
+    dormie.load : Load a predictor that was saved.
+    dormie.reduce : Approximate a machine by one with few vectors.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svc = SVC().fit(X, y)
+    >>> fast = dormie.compile(svc)
+    >>> bool((fast.predict(X) == svc.predict(X)).all())
+    True
+
+    A regressor whose values may be off by 0.01:
+
+    >>> ridge = KernelRidge(kernel="rbf", gamma=0.1).fit(X, y)
+    >>> print(dormie.compile(ridge, tolerance=0.01).plan.guarantee)
+    tolerance: every value is within 0.01 of the full sum, certified
     """
     began = time.perf_counter()
     if effort not in EFFORTS:
@@ -96,18 +154,18 @@ def compile(
         require_no_need_of_risk(names, fitting, confidence, per_class)
     else:
         request = risk_request(machine, checked, risk, confidence, per_class, seed)
-    machine, guarantee = promise(machine, tolerance)
+    machine, guarantee = certified_guarantee(machine, tolerance)
     with Progress() as progress, one_thread():
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
         if isinstance(guarantee, Tolerance):
             require_within_reach(machine, guarantee.epsilon, checked)
-        bold = None
+        with_risk = None
         if request is not None and machine.n_points:
             parts = Parts.of(machine, checked, fitting, request)
-            bold = plan_with_risk(machine, names, parts, request, EFFORTS[effort], progress)
-        if bold is not None:
-            stages, guarantee, trials = bold
+            with_risk = plan_with_risk(machine, names, parts, request, EFFORTS[effort], progress)
+        if with_risk is not None:
+            stages, guarantee, trials = with_risk
         else:
             stages, trials = _choose(machine, checked, names, EFFORTS[effort], seed, progress)
     source = replace(source, seconds=time.perf_counter() - began)
@@ -117,11 +175,12 @@ def compile(
 
 
 def _note(request: Request | None, guarantee: Guarantee) -> str:
+    """Why a plan has no risk although one was allowed."""
     if request is None or isinstance(guarantee, Risk):
         return ""
     return (
-        f"a risk of {request.alpha:g} was allowed and is not taken: no bolder plan was both certified and faster than "
-        "this one"
+        f"a risk of {request.alpha:g} was allowed but not used: no plan with that risk was both certified and faster "
+        "than this one"
     )
 
 
@@ -136,13 +195,14 @@ def _warn_of_missing_classes(plan: Plan) -> None:
             f"no row to certify on is of class {few(missing)}: the risk promised for each class does not hold there. "
             "Pass rows of every class",
             MissingClassWarning,
-            stacklevel=3,  # where dormie.compile was called
+            stacklevel=3,  # points to the caller of dormie.compile
         )
 
 
 def _choose(
     machine: Machine, rows: Any | None, names: list[str] | None, effort: Effort, seed: int, progress: Progress
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
+    """The stages of a plan without a risk, and what was timed."""
     dense = Dense(machine)
     hopeless = names is None and not _worth_planning(machine)
     if machine.kernel.is_python or names == [] or not machine.n_points or hopeless:
@@ -159,7 +219,7 @@ def _worth_planning(machine: Machine) -> bool:
 
 
 def _affordable(dense: Dense, sample: Any) -> Any:
-    """As much of the sample as the dense stage gets through in reasonable time."""
+    """The part of the sample that the dense stage evaluates within `_SAMPLE_SECONDS`."""
     few = sample[:16]
     [seconds] = best_of([partial(dense.decide, few)], 2)
     return sample[: max(16, int(16 * _SAMPLE_SECONDS / max(seconds, 1e-9)))]

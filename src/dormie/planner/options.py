@@ -1,4 +1,4 @@
-"""What a caller of `dormie.compile` asks for, checked before any work begins."""
+"""The parameters of `dormie.compile`, checked before any work begins."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from dormie.predictor import anytime
 
 CONFIDENCE = 0.95
 
-_ROWS_OF_REACH = 256  # that show how close float64 comes
-_LEAST_RISK, _LEAST_DOUBT = 1e-12, 1e-9  # closer to 0 or 1 the rows needed cannot be told, or had
+_ROWS_OF_REACH = 256  # rows on which the rounding error of the full sum is determined
+_LEAST_RISK, _LEAST_DOUBT = 1e-12, 1e-9  # closer to 0 or 1 the rows needed are too many to compute or to have
 
 
 def whole_seed(seed: Any) -> int:
-    """A seed that numpy takes, and a plan file."""
+    """The seed as an integer that both numpy and plan files accept."""
     try:
         whole = index(seed)
     except TypeError:
@@ -41,7 +41,7 @@ def whole_seed(seed: Any) -> int:
 
 
 def method_names(methods: Sequence[str] | None) -> list[str] | None:
-    """The stages to choose from, besides the dense one; None for all."""
+    """The names of the methods to choose from, without the dense one; None for all."""
     if methods is None:
         return None
     if isinstance(methods, str) or not isinstance(methods, Iterable):
@@ -54,13 +54,13 @@ def method_names(methods: Sequence[str] | None) -> list[str] | None:
 
 
 def require_usable(names: list[str] | None, machine: Machine) -> None:
-    """Raise for a named method that cannot serve the machine, and say why."""
+    """Raise ValueError with the reason if a named method cannot serve the machine."""
     for name in names or []:
         require(METHODS[name].is_usable_for(machine))
 
 
 def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
-    """Rows ready for the stages, every value finite, or None; what is wrong with them is said of the parameter."""
+    """The rows in the form that stages take, all values finite, or None. Error messages name the parameter."""
     if given is None:
         return given
     try:
@@ -73,10 +73,10 @@ def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
     return rows
 
 
-def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
-    """The machine with its tolerance, and what is promised of its answers without a risk.
+def certified_guarantee(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
+    """The machine with its tolerance, and the guarantee of a plan without a risk: exact, or within the tolerance.
 
-    A tolerance that the rule came with holds unless another one is asked for: whoever made the rule asked for it.
+    A tolerance in the machine's rule applies unless the caller gives another one.
     """
     if tolerance is None:
         own = machine.rule.tolerance if isinstance(machine.rule, Value) else 0.0
@@ -94,7 +94,7 @@ def promise(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarant
 
 
 def require_within_reach(machine: Machine, tolerance: float, rows: Any | None) -> None:
-    """Raise for a tolerance that float64 cannot keep on rows like the support vectors, or the rows given."""
+    """Raise ValueError for a tolerance below the rounding error on support vectors or on the rows given."""
     if not machine.of_vectors or not machine.n_points or machine.kernel.is_python:
         return
     some = unmapped(machine, machine.points[:: max(1, machine.n_points // _ROWS_OF_REACH)])
@@ -107,7 +107,7 @@ def require_within_reach(machine: Machine, tolerance: float, rows: Any | None) -
 
 
 def _reach(machine: Machine, rows: Any) -> float:
-    """The largest radius of the full sum's intervals, rewriting included."""
+    """The largest half-width of the full sum's intervals, including the change by rewriting."""
     low, high = anytime.interval(None, FullSum(machine), rows, None)
     return float((high - low).max(initial=0.0)) / 2
 
@@ -120,7 +120,7 @@ def risk_request(
     per_class: Any,
     seed: int,
 ) -> Request:
-    """What is asked for with a risk; warns of rows that cannot certify it."""
+    """The request of a plan with a risk; warns if the rows look like training rows, which cannot certify it."""
     if isinstance(machine.rule, Value):
         raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
     if isinstance(risk, Real) and risk == 0:
@@ -139,7 +139,7 @@ def risk_request(
 
 
 def require_no_need_of_risk(names: list[str] | None, fit_rows: Any | None, confidence: Any, per_class: Any) -> None:
-    """Raise for what would be ignored without a risk."""
+    """Raise ValueError for parameters that have no effect without a risk."""
     for name in names or []:
         if METHODS[name].needs_risk:
             raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")

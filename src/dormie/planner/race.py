@@ -1,7 +1,8 @@
-"""The race: which cascade is the cheapest.
+"""The race: finds the cheapest cascade.
 
-Every stage is run alone on the same rows, cascades are weighed up from that (`cascades.py`), and the most promising are
-run for real. What a stage costs a row is its share of the time, by kernel evaluations and what takes as long.
+Every stage is run alone on the same sample rows. The cost of all cascades is estimated from that (`cascades.py`), and
+the most promising cascades are run and timed. A stage's time is divided among the rows in proportion to their kernel
+evaluations, plus the stage's overhead per row in units of kernel evaluations.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from dormie.machine import Floats
 from dormie.methods.base import Decisions, Stage
 from dormie.methods.dense import Dense
 from dormie.plan.plan import Trial, describe_cascade
-from dormie.planner.cascades import EVERY_STAGE, Run, weigh
+from dormie.planner.cascades import STAGE_PENALTY, Run, weigh
 from dormie.predictor import cascade
 
 _ROUNDS = 3
 _FINAL_ROUNDS = 7
 _FINALISTS = 5
-CLEAR_WIN = 0.9  # of the time of what promises more
+CLEAR_WIN = 0.9  # a cascade with a weaker guarantee, or more stages, must take less than this share of the time
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A stage, or one at several cautions, and of each the chance of every sample row that its answer is wrong."""
+    """A stage at one or several cautions; for each, the probability that its answer to a sample row is wrong."""
 
     stages: Sequence[Stage]
-    disagreement: Sequence[Floats | float] = (0.0,)  # see `dormie.planner.risk.disagreement`
+    disagreement: Sequence[Floats | float] = (0.0,)  # from `dormie.planner.risk.disagreement`
 
 
 class Race:
-    """Sample rows, the stage that every cascade ends in, and candidates to run before it."""
+    """Times cascades of candidates on sample rows; every cascade ends in the dense stage."""
 
     def __init__(self, dense: Dense, candidates: Iterable[Candidate], sample: Any) -> None:
         self._dense = dense
@@ -45,29 +46,29 @@ class Race:
         *self._runs, self._dense_run = self._measure([*candidates, Candidate([dense])])
 
     def winner(self, dense_alone: bool = True) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
-        """The cheapest cascade of certified stages, and what was measured; with `dense_alone` it must win clearly."""
+        """The cheapest certified cascade, and all trials; with `dense_alone` it must clearly beat the dense stage."""
         runs = [run for run in self._runs if run.stage.certified]
         cascades = weigh(runs, self._dense_run)
-        cheapest = np.argsort(cascades.handicapped(), kind="stable")[: _FINALISTS + 1]
-        finalists = [stages for line in cheapest if (stages := cascades.stages(line, runs))][:_FINALISTS]
+        cheapest = np.argsort(cascades.penalized_seconds(), kind="stable")[: _FINALISTS + 1]
+        finalists = [stages for index in cheapest if (stages := cascades.stages(index, runs))][:_FINALISTS]
         if dense_alone or not finalists:
             finalists.insert(0, ())
         trials = self.timed(*((*entry, self._dense) for entry in finalists))
         times = {entry: trial.microseconds for entry, trial in zip(finalists, trials, strict=True)}
-        best = min(finalists, key=lambda entry: times[entry] * EVERY_STAGE ** len(entry))
+        best = min(finalists, key=lambda entry: times[entry] * STAGE_PENALTY ** len(entry))
         if dense_alone and times[best] > CLEAR_WIN * times[()]:
             best = ()
         return (*best, self._dense), _each_once([*trials, *map(self._alone, runs)])
 
     def cheapest_within(self, shares: Iterable[float]) -> list[tuple[Stage, ...]]:
-        """For each share of the rows that may be wrong the stages before the dense one that are likely the cheapest."""
+        """For each share of rows that may be wrong, the cheapest cascade by estimate, without the dense stage."""
         cascades = weigh(self._runs, self._dense_run)
-        handicapped = cascades.handicapped()
+        seconds = cascades.penalized_seconds()
         allowed = (cascades.wrong <= share * self._sample.shape[0] for share in shares)
-        return [cascades.stages(int(np.argmin(np.where(few, handicapped, np.inf))), self._runs) for few in allowed]
+        return [cascades.stages(int(np.argmin(np.where(few, seconds, np.inf))), self._runs) for few in allowed]
 
     def timed(self, *cascades: tuple[Stage, ...]) -> list[Trial]:
-        """What whole cascades take, dense stage included, run in turns."""
+        """The measured time of whole cascades, dense stage included, run in turns."""
         found = [cascade.run(stages, self._sample) for stages in cascades]
         seconds = best_of([partial(cascade.run, stages, self._sample) for stages in cascades], _FINAL_ROUNDS)
         early = [float(np.mean(run.settled_by < len(stages) - 1)) for run, stages in zip(found, cascades, strict=True)]
@@ -75,7 +76,7 @@ class Race:
         return [Trial(describe_cascade(stages), share, self._microseconds(s)) for stages, share, s in each]
 
     def _alone(self, run: Run) -> Trial:
-        """What a stage is expected to take, alone before the dense one."""
+        """The estimated time of one stage before the dense one."""
         seconds = run.costs.sum() + self._dense_run.costs @ ~run.settled
         words = describe_cascade((run.stage, self._dense))
         return Trial(words, float(run.settled.mean()), self._microseconds(seconds))
@@ -84,7 +85,7 @@ class Race:
         return float(1e6 * seconds / self._sample.shape[0])
 
     def _measure(self, candidates: Sequence[Candidate]) -> Iterator[Run]:
-        """Every stage alone. Only the first of a candidate is timed: an evaluation costs the same in all."""
+        """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
         seconds = best_of([partial(candidate.stages[0].decide, self._sample) for candidate in candidates], _ROUNDS)
         right = self._dense.decide(self._sample).answers
         for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
@@ -96,16 +97,16 @@ class Race:
                 yield Run(stage, number, settled, self._each(wrong), each * self._work(stage, decisions))
 
     def _work(self, stage: Stage, decisions: Decisions) -> Floats:
-        """Of every row, in kernel evaluations."""
+        """The cost of every row in units of kernel evaluations."""
         return self._each(stage.overhead + np.asarray(decisions.evaluations, dtype=np.float64))
 
     def _each(self, values: Any) -> npt.NDArray[Any]:
-        """One for each row of the sample."""
+        """The values, broadcast to one per sample row."""
         return np.broadcast_to(values, self._sample.shape[0])
 
 
 def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:
-    """The first of each description, the fastest in front."""
+    """The first trial of each cascade, sorted by time."""
     first: dict[str, Trial] = {}
     for trial in trials:
         first.setdefault(trial.stages, trial)
@@ -113,9 +114,9 @@ def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
 
 def best_of(tasks: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
-    """The least processor time of each task, over rounds in which all take their turn.
+    """The least processor time of each task over several rounds, in each of which every task runs once.
 
-    Processor time, all threads together: what a busy neighbour does to the clock on the wall stays out of it.
+    Processor time counts all threads together, and is hardly disturbed by other programs on the computer.
     """
     times = np.full(len(tasks), np.inf)
     for _ in range(rounds):

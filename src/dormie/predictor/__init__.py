@@ -1,7 +1,7 @@
 """The plan at work: rows in, answers out, each row stopping at the first stage that settles it.
 
-predictor   what users call                    anytime  answers before the work is done
-cascade     rows through the stages            audit    a promise watched in service
+predictor   what users call                    anytime  answers before all work is done
+cascade     rows through the stages            audit    the guarantee checked in service
 """
 
 from dormie.predictor.anytime import Answers, Step

@@ -1,8 +1,8 @@
-"""Answers before the work is done: intervals after a budget, step by step, or when the time is up.
+"""Answers before all work is done: intervals within a budget, intervals step by step, and answers at a deadline.
 
-Every interval here is certified: it contains the real value of the output, rounding included. What gives them is a
-stage of the plan whose intervals narrow, else partial sums of the largest terms; for kernels that are not inner
-products nothing is known short of the full sum.
+Every interval here is certified: it contains the real value of the output, rounding included. The intervals come from
+a stage of the plan that narrows them term by term, or, without one, from partial sums of the largest terms. For kernels
+that are not inner products there is no bound before the full sum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,27 @@ from dormie.predictor import cascade
 
 @dataclass(frozen=True)
 class Step:
-    """What is known of a row after some kernel evaluations; arrays have one entry an output."""
+    """The certified interval of every output of one row after some kernel evaluations.
+
+    Parameters
+    ----------
+    evaluations : int
+        The number of kernel evaluations so far.
+    low, high : ndarray of shape (n_outputs,)
+        The ends of the intervals. They contain the real-number outputs, rounding included.
+
+    See Also
+    --------
+    Predictor.anytime : Yields these steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dormie
+    >>> step = dormie.Step(evaluations=4, low=np.array([-0.5]), high=np.array([1.5]))
+    >>> step.p_positive
+    array([0.75])
+    """
 
     evaluations: int
     low: Floats
@@ -33,7 +53,7 @@ class Step:
 
     @property
     def p_positive(self) -> Floats:
-        """DeCoste's guess that an output is positive: the share of the sphere of possibilities on that side."""
+        """DeCoste's estimate of the probability that an output is positive: high / (high - low) if low < 0 < high."""
         up, down = np.maximum(self.high, 0), np.maximum(-self.low, 0)
         otherwise = (self.low >= 0).astype(np.float64)
         return np.asarray(np.divide(up, up + down, out=otherwise, where=up + down > 0))
@@ -41,14 +61,34 @@ class Step:
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers given at a deadline, and which of them are settled; the others are guesses."""
+    """Answers given at a deadline.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+        The answer of every row, as `Predictor.predict` returns it.
+    settled : ndarray of bool of shape (n_rows,)
+        Whether each answer is final. The others are the best estimates so far.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> answers = dormie.compile(SVC().fit(X, y), methods=[]).predict(X[:3], deadline=10.0)
+    >>> answers.labels
+    array([0, 0, 0])
+    >>> answers.settled
+    array([ True,  True,  True])
+    """
 
     labels: npt.NDArray[Any]
     settled: npt.NDArray[np.bool_]
 
 
 def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
-    """The stage that has intervals after a few evaluations: one of the plan's, or one that needs no fitting."""
+    """A stage that gives intervals after a few evaluations: one of the plan, else one that needs no fitting."""
     for stage in stages:
         if stage.narrows:
             return stage
@@ -57,7 +97,7 @@ def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
 
 
 def interval(narrowing: Stage | None, full_sum: FullSum, rows: Any, budget: int | None) -> tuple[Floats, Floats]:
-    """Low and high of every output of every row for at most `budget` kernel evaluations a row."""
+    """The low and high ends of every output of every row, for at most `budget` kernel evaluations per row."""
     machine = full_sum.machine
     if budget is None or budget >= machine.n_points:
         return _widened(machine, rows, *_ends(*full_sum.interval(rows)))
@@ -70,16 +110,16 @@ def interval(narrowing: Stage | None, full_sum: FullSum, rows: Any, budget: int 
 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The same intervals for what the machine was rewritten from, wider by what that may have moved the outputs."""
+    """Intervals for the machine before it was rewritten: wider by the largest change of the outputs by rewriting."""
     if machine.origin is None:
         return low, high
     with np.errstate(over="ignore"):
-        moved = machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
-    return low - moved, high + moved
+        change = machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
+    return low - change, high + change
 
 
 def steps(narrowing: Stage | None, full_sum: FullSum, row: Any) -> Iterator[Step]:
-    """Ever narrower intervals for one row, ending with the full sum."""
+    """Narrower and narrower intervals for one row; the last one is that of the full sum."""
     machine = full_sum.machine
     low, high = np.full(machine.n_outputs, -np.inf), np.full(machine.n_outputs, np.inf)
     for evaluations, *ends in _raw_steps(narrowing, full_sum, row):
@@ -99,23 +139,23 @@ def _ends(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
     return middle - radius, middle + radius
 
 
-def unseen_answer(machine: Machine) -> npt.NDArray[Any]:
-    """The answer of a row that nothing has looked at: that of the bias alone."""
+def answer_of_bias(machine: Machine) -> npt.NDArray[Any]:
+    """The answer of a row before any kernel evaluation: that of the bias alone."""
     with np.errstate(over="ignore", invalid="ignore"):  # sums of confidences may overflow
         return np.asarray(machine.rule.answer(machine.bias[None, :]))
 
 
 def answers_by(
-    deadline: float, stages: Sequence[Stage], rows: Any, unseen: npt.NDArray[Any]
+    deadline: float, stages: Sequence[Stage], rows: Any, initial: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Answers for all rows by a `time.perf_counter` moment, and which are settled.
+    """Answers for all rows when `time.perf_counter` reaches the deadline, and which of them are settled.
 
-    First the plan's first stage, where it has guesses, sees every row; then the rows left open go through the dense
-    stage, the most uncertain first. A row that nothing has looked at yet has the `unseen_answer`.
+    First the plan's first stage gets every row, provided that it has estimates for rows it leaves open. Then the open
+    rows go through the dense stage, the most uncertain first. Rows that are not reached keep the initial answer.
     """
     machine = stages[-1].machine
     count = rows.shape[0]
-    answers = np.repeat(unseen, count, axis=0)
+    answers = np.repeat(initial, count, axis=0)
     settled = np.zeros(count, dtype=np.bool_)
     doubt = np.zeros(count)
     if (first := stages[0]).guesses:
@@ -124,7 +164,7 @@ def answers_by(
             sure = np.asarray(found.settled)
             answers[chunk[sure]], settled[chunk] = found.answers[sure], sure
             if time.perf_counter() >= deadline:
-                break  # guesses take as long again
+                break  # estimating takes as long again
             left = chunk[~sure]
             middle, radius = first.guess(rows[left])
             answers[left] = machine.rule.answer(middle)
@@ -137,10 +177,10 @@ def answers_by(
 
 
 def _chunks(order: npt.NDArray[np.intp], deadline: float) -> Iterator[npt.NDArray[np.intp]]:
-    """Pieces of `order`, each expected to take at most half of the time left: so a noisy computer is forgiven.
+    """Chunks of `order`, each expected to take at most half of the time left, which allows for a busy computer.
 
-    A piece takes a fixed time (reading all support vectors, say), which the first, single row shows, and a time a row,
-    for which the pace of the piece before is an upper estimate as long as pieces grow.
+    A chunk takes a fixed time (to read all support vectors, say) plus a time per row. The first chunk, a single row,
+    measures the fixed time. While chunks grow, the time per row of the previous one is an upper estimate for the next.
     """
     start, size, fixed, pace = 0, 1, 0.0, 0.0
     while start < len(order):

@@ -1,19 +1,20 @@
-"""A promise watched in service: a random share of the rows is evaluated in full and compared.
+"""The audit of a risk in service: a random share of the rows is evaluated in full as well, and compared.
 
-A risk holds for rows like those it was certified on, and rows to come may change. `Predictor.audited` counts
-disagreements among rows drawn at random, and keeps a confidence sequence of their rate: an interval that may be looked
-at after every row, without losing its confidence. The alarm is raised once its lower end passes alpha.
+A risk holds for rows like those it was certified on, but rows in service may change. `Predictor.audited` counts the
+disagreements on rows drawn at random, and keeps a confidence sequence for their rate: an interval that keeps its
+confidence even if it is looked at after every row. The alarm is raised when the lower end exceeds alpha.
 
-The lower end is the largest rate p with evidence of at least 2/delta against every rate up to p. The evidence is
-Robbins' mixture of likelihood ratios, with Jeffreys' prior for q, here over q above p only: after S disagreements and
-F agreements
+With delta = 1 - confidence, the lower end is the largest rate p with evidence of at least 2/delta against every rate up
+to p. The evidence is Robbins' mixture of likelihood ratios with Jeffreys' prior, restricted to rates q above p. After S
+disagreements and F agreements it is
 
     E(p) = int_p^1 (q/p)^S ((1-q)/(1-p))^F dBeta(q; 1/2, 1/2)
          = B(S + 1/2, F + 1/2) (1 - I_p(S + 1/2, F + 1/2)) / (B(1/2, 1/2) p^S (1-p)^F).
 
-As long as every row's chance to disagree is at most p, be it different from row to row, every ratio in it is at most
-its last value on average: E(p) is a supermartingale that starts below 1, and passes 2/delta ever with probability
-delta/2 at most (Ville). E falls in p below S/(S + F) and is at most 1 above. The upper end is the same for agreements.
+As long as every row's probability of disagreement is at most p (it may vary from row to row), the expected value of
+each ratio after the next row is at most its value before. So E(p) is a supermartingale that starts below 1, and the
+probability that it ever exceeds 2/delta is at most delta/2 (Ville's inequality). E falls in p below S/(S + F) and is at
+most 1 above. The upper end is computed in the same way with agreements in place of disagreements.
 """
 
 from __future__ import annotations
@@ -38,27 +39,53 @@ from dormie.predictor.cascade import CascadeResult
 
 _PRIOR = 0.5
 _HALVINGS = 60
-_GAPS = 1024  # drawn at once
-_LONGEST_GAP = 2**50  # nobody sees so many rows, and sums of gaps must not overflow
+_GAPS = 1024  # gaps between audited rows that are drawn at once
+_LONGEST_GAP = 2**50  # more rows than anyone predicts; longer gaps could overflow when summed
 
 Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Status:
-    """What an audit has found so far; `broken` stays true once it is."""
+    """What an audit has found so far.
 
-    rows: int  # seen
-    audited: int  # of them
-    disagreements: int  # among the audited
-    low: float  # the rate of disagreement lies between,
-    high: float  # with the audit's confidence
-    alpha: float | None  # what the plan promises; None where nothing can disagree
+    Parameters
+    ----------
+    rows : int
+        The number of rows predicted.
+    audited : int
+        How many of them were evaluated in full as well.
+    disagreements : int
+        How many of the audited rows got another answer than the full machine gives.
+    low, high : float
+        The confidence interval of the rate of disagreement, at the audit's confidence.
+    alpha : float or None
+        The risk that the plan promises; None if the plan is certified, so that no answer can disagree.
+    broken : bool
+        Whether the audit has ever found the promise broken. Once true, it stays true.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> status = dormie.Status(
+    ...     rows=50_000, audited=500, disagreements=2, low=0.0002, high=0.017, alpha=0.01, broken=False
+    ... )
+    >>> print(status)
+    2 disagreements on 500 audited of 50,000 rows: a rate between 0.02 % and 1.7 %, at most 1 % promised;
+    the promise stands
+    """
+
+    rows: int
+    audited: int
+    disagreements: int
+    low: float
+    high: float
+    alpha: float | None
     broken: bool
 
     def __str__(self) -> str:
         if self.alpha is None:
-            return f"{self.rows:,} rows seen, none audited: the plan is certified, nothing can disagree"
+            return f"{self.rows:,} rows predicted, none audited: the plan is certified, so no answer can disagree"
         verdict = "the promise is broken" if self.broken else "the promise stands"
         return (
             f"{self.disagreements:,} disagreements on {self.audited:,} audited of {self.rows:,} rows: a rate between "
@@ -67,12 +94,10 @@ class Status:
 
 
 class Audit:
-    """Counters, the draw of rows, and the alarm. Threads may share one; a pickle goes on where it was.
+    """Draws the rows to audit, counts disagreements, and raises the alarm.
 
-    rate        share of the rows that is evaluated in full
-    confidence  of the interval, and of the alarm
-    callback    called with the status once the promise is broken
-    seed        of the draw
+    Threads may share one, and an unpickled copy continues where the original was. `Predictor.audited` describes the
+    parameters.
     """
 
     def __init__(
@@ -91,10 +116,10 @@ class Audit:
         self._alpha = guarantee.alpha if isinstance(guarantee, Risk) else None
         self._callback = callback
         self._random = np.random.default_rng(seed)
-        self._upcoming = self._places_after(-1)  # which rows are audited, of all to come; never empty
+        self._upcoming = self._places_after(-1)  # rows to audit, counted from the first of all; never empty
         self._rows = self._audited = self._disagreements = 0
         self._broken = False
-        self._lock = threading.Lock()  # for the counters and the draw, never held while rows are evaluated
+        self._lock = threading.Lock()  # guards the counters and the draw; never held while rows are evaluated
 
     @property
     def status(self) -> Status:
@@ -105,13 +130,13 @@ class Audit:
         return Status(rows, audited, disagreements, low, high, self._alpha, broken)
 
     def watch(self, stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult) -> None:
-        """Take note of what came out of the stages for these rows; `full` is the stage that is always right."""
+        """Audit the rows that are due among these, given the result of the cascade; `full` gives the right answers."""
         drawn = self._draw(len(found.answers))
         if len(drawn):
             self._record(len(drawn), _disagreements(stages, full, rows, found, drawn))
 
     def _draw(self, count: int) -> Places:
-        """Which of the next rows are audited: each with the chance `rate`, whatever batches they come in."""
+        """Which of the next rows to audit: each with probability `rate`, independently of how rows come in batches."""
         with self._lock:
             before, self._rows = self._rows, self._rows + count
             if self._alpha is None or self._upcoming[0] >= self._rows:
@@ -135,17 +160,17 @@ class Audit:
             newly = disagreements > 0 and not self._broken and self._is_broken()
             self._broken |= newly
         if newly:
-            self._tell()
+            self._raise_alarm()
 
     def _is_broken(self) -> bool:
-        assert self._alpha is not None  # or nothing would have been drawn
+        assert self._alpha is not None  # otherwise no row would have been drawn
         if self._disagreements <= self._alpha * self._audited:
-            return False  # the evidence is at most 1, and may be too small for a float
+            return False  # the evidence is at most 1 here, and might underflow
         agreements = self._audited - self._disagreements
         return bool(log_evidence(self._disagreements, agreements, self._alpha) >= _enough(self.confidence))
 
-    def _tell(self) -> None:
-        """The callback first: a warning may be turned into an error. The warning in any case: so may the callback."""
+    def _raise_alarm(self) -> None:
+        """Call the callback and then warn, with `finally`: either of them may raise an error."""
         status = self.status
         try:
             if self._callback is not None:
@@ -155,7 +180,7 @@ class Audit:
                 f"{status}. The rows are no longer like those the plan was certified on: compile it again with rows of "
                 "today, or use an exact plan (dormie.compile without risk)",
                 BrokenPromiseWarning,
-                stacklevel=6,  # past _record, watch, _answers and predict: where predict was called
+                stacklevel=6,  # skips _record, watch, _answers and predict, and so points to the caller of predict
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -176,7 +201,7 @@ def _require_rate(rate: Any) -> None:
 
 
 def _disagreements(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult, drawn: Places) -> int:
-    """On how many of the drawn rows the full machine disagrees; it agrees on those that a certified stage settled."""
+    """On how many of the drawn rows the full machine disagrees. Rows settled by a certified stage need no check."""
     certified = np.array([stage.certified for stage in stages])
     bold = drawn[~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]]
     if not len(bold):
@@ -185,13 +210,13 @@ def _disagreements(stages: Sequence[Stage], full: Dense, rows: Any, found: Casca
 
 
 def rate_interval(audited: int, disagreements: int, confidence: float) -> tuple[float, float]:
-    """Low and high end of the confidence sequence of the rate of disagreement."""
+    """The low and high ends of the confidence sequence for the rate of disagreement."""
     agreements, enough = audited - disagreements, _enough(confidence)
     return _lower_end(disagreements, agreements, enough), 1 - _lower_end(agreements, disagreements, enough)
 
 
 def log_evidence(hits: Any, misses: Any, p: Any) -> Any:
-    """log E(p) against every rate up to p, 0 < p < 1; of numbers or arrays."""
+    """log E(p), the evidence against every rate up to p, for 0 < p < 1; takes numbers or arrays."""
     from scipy.special import betaincc, betaln  # here: it takes longer to import than all of dormie
 
     a, b = hits + _PRIOR, misses + _PRIOR
@@ -204,7 +229,7 @@ def _enough(confidence: float) -> float:
 
 
 def _lower_end(hits: int, misses: int, enough: float) -> float:
-    """The largest rate, to within rounding, with enough evidence against it; 0 where there is none."""
+    """The largest rate with enough evidence against it, by bisection; 0 if there is none."""
     low, high = 0.0, hits / max(hits + misses, 1)
     for _ in range(_HALVINGS if hits else 0):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The cascade: rows flow through stages, and each stage sees only what no earlier one has settled, packed together."""
+"""The cascade: rows flow through the stages, and each stage sees only the rows that no earlier stage has settled."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dormie.methods.base import NO_ROWS, Stage
 
 
 class CascadeResult(NamedTuple):
-    """What came out: answers, the position of the stage that settled each row, kernel evaluations in all."""
+    """Per row: the answer, the position of the stage that settled it, and its kernel evaluations in all stages."""
 
     answers: npt.NDArray[Any]
-    settled_by: npt.NDArray[np.intp] | int  # a number where it is the same for all rows
+    settled_by: npt.NDArray[np.intp] | int  # a single number if it is the same for all rows
     evaluations: npt.NDArray[np.int64] | int
-    open: npt.NDArray[np.intp]  # rows that no stage has settled: none, where the last one settles all
-    by_source: npt.NDArray[np.intp]  # rows within rounding of the border, which the source's own sum decided
+    open: npt.NDArray[np.intp]  # rows that no stage has settled; none if the cascade ends in the dense stage
+    by_source: npt.NDArray[np.intp]  # rows within rounding of the boundary, decided by the model's own sum
 
 
 def run(stages: Sequence[Stage], rows: Any) -> CascadeResult:
-    """Checked rows through the stages."""
+    """Pass checked rows through the stages."""
     first = stages[0].decide(rows)
     if first.settled is None or first.settled.all():
         return CascadeResult(first.answers, 0, first.evaluations, NO_ROWS, first.by_source)
@@ -43,5 +43,5 @@ def run(stages: Sequence[Stage], rows: Any) -> CascadeResult:
 
 
 def answers(stages: Sequence[Stage], rows: Any) -> npt.NDArray[Any]:
-    """The answers alone: with a single stage nothing flows, and for single rows the difference counts."""
+    """Only the answers. With a single stage this skips the bookkeeping, which costs noticeable time for single rows."""
     return stages[0].decide(rows).answers if len(stages) == 1 else run(stages, rows).answers

@@ -1,4 +1,4 @@
-"""A plan at work: rows in, answers out, each row stopping at the first stage that settles it."""
+"""A plan at work: rows in, answers out. Every row stops at the first stage that settles it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,32 @@ from dormie.predictor.audit import Audit, Status
 
 @dataclass(frozen=True)
 class Trace:
-    """What each row cost: the stage that settled it, and the kernel evaluations it took in all.
+    """What every row cost.
 
-    The stage is "source" where a row lies so near to the border that the model's own float64 sum, repeated, decided it.
+    Parameters
+    ----------
+    stage : ndarray of str of shape (n_rows,)
+        The name of the stage that settled each row. It is ``"source"`` for a row so close to the decision boundary that
+        the model's own float64 sum was repeated to decide it.
+    evaluations : ndarray of int of shape (n_rows,)
+        The kernel evaluations of each row, in all stages together.
+
+    See Also
+    --------
+    Predictor.trace : Returns this.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svc = SVC(gamma=1.0).fit(X, y)
+    >>> trace = dormie.compile(svc, methods=[]).trace(X[:2])
+    >>> trace.stage.tolist()
+    ['dense', 'dense']
+    >>> bool((trace.evaluations >= len(svc.support_)).all())
+    True
     """
 
     stage: npt.NDArray[np.str_]
@@ -38,23 +61,63 @@ class Trace:
 
 
 class Predictor:
-    """Answers as the compiled model gives them, under the plan's promise."""
+    """A compiled model: gives the model's answers under the guarantee of its plan.
+
+    `dormie.compile` and `dormie.load` return predictors. They can be pickled, and threads may share one.
+
+    Parameters
+    ----------
+    plan : Plan
+        The machine, its stages, and the guarantee.
+
+    Attributes
+    ----------
+    plan : Plan
+        The plan given.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svc = SVC().fit(X, y)
+    >>> fast = dormie.compile(svc)
+    >>> bool((fast.predict(X) == svc.predict(X)).all())
+    True
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._dense = plan.dense.exact()
         self._dense.full_sum.prepare()
-        self._unseen = anytime.unseen_answer(plan.machine)  # now rather than in a call that has a deadline
+        self._answer_of_bias = anytime.answer_of_bias(plan.machine)  # computed here because `predict` has deadlines
 
     @overload
     def predict(self, X: Any) -> npt.NDArray[Any]: ...
     @overload
     def predict(self, X: Any, deadline: float) -> Answers: ...
     def predict(self, X: Any, deadline: float | None = None) -> npt.NDArray[Any] | Answers:
-        """The answer of every row: a class label of the original model, or a regressor's value.
+        """Return the answer of every row.
 
-        With a deadline, in seconds from now: the answers there are when it has passed (all guesses if it has passed
-        already), and which of them are settled. Rows are checked for NaN first, however little time that leaves.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows. With a Python function as kernel, any sequence of objects.
+        deadline : float, optional
+            Seconds from now until answers are due, settled or not. Rows are checked for NaN first, however little time
+            that leaves.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs), or Answers
+            A class label of the original model, or the values of a regressor, for every row. With a deadline, an
+            `Answers`, which also says which of them are settled; the others are the best estimates so far.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If rows are NaN, infinite, or of the wrong shape or type, or if the deadline is not a number.
         """
         machine = self.plan.machine
         if deadline is None:
@@ -62,28 +125,73 @@ class Predictor:
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         require_finite_vectors(rows, machine)
-        answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows, self._unseen)
+        answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:
         return cascade.answers(self.plan.stages, rows)
 
     def decision_function(self, X: Any) -> Floats:
-        """The full outputs of every row in float64, in the original model's shape."""
+        """Return the outputs of the full sum in float64.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The outputs, in the shape that the original model's `decision_function` gives them.
+        """
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
 
     def interval(self, X: Any, budget: int | None = None) -> tuple[Floats, Floats]:
-        """Certified low and high ends of the outputs, for at most `budget` kernel evaluations a row.
+        """Return certified intervals of the outputs.
 
-        Vectors where there is one output, else rows x outputs; without a budget, the full sum and its rounding.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+        budget : int, optional
+            The most kernel evaluations per row. Without a budget, the full sum is computed, and the intervals are as
+            wide as its rounding error.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            The ends of the intervals: vectors if there is one output. They contain the real-number outputs, rounding
+            included, and are infinite where so few evaluations bound nothing.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the rows cannot be used, or if the budget is not a whole number from 0 on.
         """
         budget = None if budget is None else _evaluations(budget)
         low, high = anytime.interval(self._narrowing, self._dense.full_sum, check_rows(X, self.plan.machine), budget)
         return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
     def anytime(self, x: Any) -> Iterator[Step]:
-        """Ever narrower certified intervals for one row, worked out as they are asked for."""
+        """Iterate over narrower and narrower certified intervals for one row.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row.
+
+        Returns
+        -------
+        iterator of Step
+            The kernel evaluations so far and the interval of every output. Each step is computed when it is asked for.
+            The last one is the full sum.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is more than one row, or if it cannot be used.
+        """
         machine = self.plan.machine
         one = np.reshape(x, (1, -1)) if machine.of_vectors and np.ndim(x) == 1 else x
         row = check_rows(one, machine)
@@ -93,7 +201,18 @@ class Predictor:
         return anytime.steps(self._narrowing, self._dense.full_sum, row)
 
     def trace(self, X: Any) -> Trace:
-        """Where each row was settled, and what that cost."""
+        """Return which stage settled each row, and how many kernel evaluations that took.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        Trace
+            The stage and the kernel evaluations of every row.
+        """
         found = cascade.run(self.plan.stages, check_rows(X, self.plan.machine))
         names = np.array([*(stage.name for stage in self.plan.stages), "source"])
         count = len(found.answers)
@@ -109,25 +228,67 @@ class Predictor:
         callback: Callable[[Status], object] | None = None,
         seed: int | None = None,
     ) -> AuditedPredictor:
-        """The same predictor, with a random share of its rows evaluated in full as well, to see the promise kept.
+        """Return a predictor that checks in service whether its risk still holds.
 
-        rate        share of the rows: what the audit costs, in full evaluations
-        confidence  of the alarm: while the promise is kept, the chance that it is ever raised is at most the rest
-        callback    called with the `status` once the promise is broken, before the warning
-        seed        of the draw (default: another one every time, so that many short runs see different rows)
+        A random share of the rows is evaluated in full as well. The audit warns with `BrokenPromiseWarning` once
+        disagreement is certainly more frequent than the plan promises.
 
-        `status` says at any time what was found since the audit began; long good service outweighs what comes after
-        it, so begin a new one (`audited` again) from time to time. Exact plans, and those with a tolerance, pass
-        through: nothing of theirs can disagree. A risk for each class is watched in all classes together.
+        Parameters
+        ----------
+        rate : float, default=0.01
+            The share of the rows to audit. Each of them costs one full evaluation.
+        confidence : float, default=0.99
+            While the promise holds, the probability of ever raising a false alarm is at most ``1 - confidence``.
+        callback : callable, optional
+            Called with the `Status` once the promise is broken, before the warning.
+        seed : int, optional
+            The seed of the draw. By default every audit draws other rows, so that many short runs audit different ones.
+
+        Returns
+        -------
+        AuditedPredictor
+            The same predictions, and a `status`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is of the wrong type or out of range.
+
+        Notes
+        -----
+        `status` covers all rows since the audit began, so a long good record hides a recent change for a while. Begin
+        a new audit from time to time by calling `audited` again. Certified plans (exact, or with a tolerance) are not
+        audited, because none of their answers can disagree. A risk for each class is audited for all classes together.
         """
         return AuditedPredictor(self.plan, Audit(self.plan.guarantee, rate, confidence, callback, seed))
 
     def explain(self) -> str:
-        """What was chosen, why, and what is promised."""
+        """Describe the plan for a person.
+
+        Returns
+        -------
+        str
+            Several lines: the model, its simplifications, the stages, the cascades that were timed, and the guarantee
+            with its evidence.
+        """
         return explain(self.plan)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan to a file that `dormie.load` reads; it holds numbers and arrays, nothing that runs."""
+        """Write the plan to a file that `dormie.load` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. It holds numbers and arrays, and nothing executable. An existing file is replaced in one step.
+
+        Raises
+        ------
+        ValueError
+            If the plan cannot be saved: its kernel is a Python function, its labels are neither text nor numbers, or
+            the file would be too large (`PlanFileError`).
+        FileNotFoundError
+            If the folder does not exist.
+        """
         file.save(self.plan, path)
 
     @cached_property
@@ -139,14 +300,34 @@ class Predictor:
             f"Predictor of {printable(self.plan.source.description)}\n"
             f"  {self.plan.machine}\n"
             f"  stages: {describe_cascade(self.plan.stages)}\n"
-            f"  promise: {self.plan.guarantee}"
+            f"  guarantee: {self.plan.guarantee}"
         )
 
 
 class AuditedPredictor(Predictor):
-    """A predictor whose answers are compared with the full machine's, for a share of the rows.
+    """A predictor that compares a random share of its answers with those of the full machine.
 
-    Only `predict` is audited, and not what it gives at a deadline: whatever is settled then is certified.
+    `Predictor.audited` returns it. Only `predict` without a deadline is audited: what a deadline leaves settled is
+    certified.
+
+    Parameters
+    ----------
+    plan : Plan
+        The machine, its stages, and the guarantee.
+    audit : Audit
+        The counters and the random draw.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> audited = dormie.compile(SVC().fit(X, y), methods=[]).audited(rate=0.1)
+    >>> audited.predict(X[:2])
+    array([0, 0])
+    >>> print(audited.status)
+    2 rows predicted, none audited: the plan is certified, so no answer can disagree
     """
 
     def __init__(self, plan: Plan, audit: Audit) -> None:
@@ -168,7 +349,7 @@ class AuditedPredictor(Predictor):
 
 
 def _seconds(deadline: Any) -> float:
-    if not isinstance(deadline, Real) or isinstance(deadline, np.timedelta64):  # which says it is real, in its own unit
+    if not isinstance(deadline, Real) or isinstance(deadline, np.timedelta64):  # a Real in a unit of its own
         raise TypeError(f"deadline must be a number of seconds, such as 0.02, got {deadline!r}")
     if np.isnan(seconds := float(deadline)):
         raise ValueError("deadline is NaN; it must be a number of seconds, such as 0.02")

@@ -196,7 +196,7 @@ def test_table_and_record_tell_every_peer_once() -> None:
 
 
 @pytest.mark.parametrize(("median", "told"), [(1.4, False), (3.0, True)])
-def test_the_table_tells_when_the_machine_was_busy(median: float, told: bool) -> None:
+def test_the_table_tells_when_the_computer_was_busy(median: float, told: bool) -> None:
     times = Timing(best=1.0, median=median, rounds=3, rows=10)
     comparison = Comparison("t", "m", 10, (Standing("dormie", times, times, 10, 0),), {})
     page = io.StringIO()

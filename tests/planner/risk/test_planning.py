@@ -29,7 +29,7 @@ from dormie.planner.race import Race
 from dormie.planner.risk import calibrated
 from dormie.planner.risk import planning as risk
 from dormie.planner.risk.calibration import certify
-from dormie.planner.risk.disagreement import _exponential, exchange_chances, vanishing_chances
+from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities, exponential_decay
 from dormie.planner.risk.planning import Parts, Request, _scaled, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
@@ -128,12 +128,12 @@ def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any,
     rng = np.random.default_rng(0)
     rough = ReducedSet.calibrated(machine, machine.points[:5], [rng.normal(size=(5, 1))], np.array([[0.3]]))
     careful = rough.cautious(2.0)
-    lists = [(careful,), (careful,), (rough,)]
-    plans = sequence_of_plans(lists, Dense(machine))
+    cascades = [(careful,), (careful,), (rough,)]
+    plans = sequence_of_plans(cascades, Dense(machine))
     assert [*plans] == [float(place) for place in range(len(plans), 0, -1)]
     cautions = [stages[0].caution for stages in plans.values()]  # type: ignore[attr-defined]
     assert cautions == sorted(cautions, reverse=True)
-    assert len(set(cautions)) == len(cautions)  # the list that was chosen twice is there once
+    assert len(set(cautions)) == len(cautions)  # the cascade that was chosen twice is there once
     assert {2.0, 1.0} <= set(cautions)
     settled = [np.count_nonzero(flow.run(stages, rows).settled_by == 0) for stages in plans.values()]
     assert settled == sorted(settled)
@@ -143,19 +143,19 @@ def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any,
 def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
     outputs = np.array([[-2.0], [-0.1], [0.1], [2.0]])
     rule = Sign(np.array([0, 1]))
-    assert not exchange_chances(rule, outputs, outputs, 0).any()
+    assert not exchange_probabilities(rule, outputs, outputs, 0).any()
     estimates = outputs + 1.0  # too high by 1 everywhere: what is estimated between 0 and 1 is negative in truth
-    assert exchange_chances(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
+    assert exchange_probabilities(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
 
 
-def test_exchange_chances_are_shares_of_exchanged_errors() -> None:
+def test_exchange_probabilities_are_shares_of_exchanged_errors() -> None:
     rng = np.random.default_rng(0)
     rule = OneVsOneVote(np.array([0, 1, 2]))
     outputs = rng.normal(size=(40, 3))
     estimates = outputs + 0.5 * rng.normal(size=(40, 3))
     errors = estimates - outputs
     every = np.array([np.mean(rule.answer(row - errors) != rule.answer(row[None])) for row in estimates])
-    found = exchange_chances(rule, estimates, outputs, 0)
+    found = exchange_probabilities(rule, estimates, outputs, 0)
     assert np.abs(found - every).max() < 5 * 0.5 / np.sqrt(64)
     assert abs(found.mean() - every.mean()) < 0.03
 
@@ -185,11 +185,11 @@ def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: fl
     cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
     takes = 0.5 + np.random.default_rng(0).exponential(mean, 400)
     wrong = np.array([np.sum(takes > caution) for caution in cautions], dtype=float)
-    found = _exponential(cautions, wrong)
+    found = exponential_decay(cautions, wrong)
     expected = 400 * np.exp(-(cautions - 0.5) / mean)
     assert (np.abs(np.log(found) - np.log(expected))[:3] < 0.8).all()
-    assert (np.diff(_exponential(cautions, np.zeros(7))) < 0).all()  # where none was seen there may still be some
-    assert _exponential(cautions, np.zeros(7))[0] == 0.5
+    assert (np.diff(exponential_decay(cautions, np.zeros(7))) < 0).all()  # where none was seen there may still be some
+    assert exponential_decay(cautions, np.zeros(7))[0] == 0.5
 
 
 def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:
@@ -198,11 +198,11 @@ def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[S
     outputs = FullSum(machine).outputs(rows)
     cautions = [0.1, 0.5, 1.0, 2.0]
     stage = LinearFilter.fit(machine, rows)
-    found = vanishing_chances(stage, cautions, rows, machine.rule.answer(outputs))
+    found = decay_probabilities(stage, cautions, rows, machine.rule.answer(outputs))
     totals = [float(chances.sum()) for chances in found]
     assert totals == sorted(totals, reverse=True)
-    seen = stage.cautious(0.1).decide(rows)
-    assert totals[0] == pytest.approx(np.sum(seen.settled & (seen.answers != machine.rule.answer(outputs))) + 0.5)
+    boldest = stage.cautious(0.1).decide(rows)
+    assert totals[0] == pytest.approx(np.sum(boldest.settled & (boldest.answers != machine.rule.answer(outputs))) + 0.5)
     for caution, chances in zip(cautions, found, strict=True):
         settled = stage.cautious(caution).decide(rows).settled
         assert settled is not None
@@ -308,8 +308,8 @@ def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
     fitting = _fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
     full = Dense(machine)
-    contest = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
-    plans = sequence_of_plans([*filter(None, contest.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
+    race = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
+    plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
     population = X[2500:]
     right = full.decide(population).answers
     wrong = {caution: flow.run(stages, population).answers != right for caution, stages in plans.items()}

@@ -1,11 +1,11 @@
-"""Peers side by side: the same trained model and rows, in one process, in one table.
+"""Compares peers on the same trained model and rows, in one process, in one table.
 
-    cases ── a model and rows ──▶ compare ──▶ Comparison ──▶ table (people), as_record (machines)
+    cases ── a model and rows ──▶ compare ──▶ Comparison ──▶ table (for people), as_record (for programs)
                                      │
-                              peers/ one file a peer: prepare(model) -> rows to labels
-                              timing: interleaved rounds, best of several
+                              peers/ one file per peer: prepare(model) -> function from rows to labels
+                              timing: interleaved rounds, the best of several
 
-Ratios are what a comparison on a busy machine can tell; that is why all peers take turns within each round.
+On a busy computer only ratios of times are meaningful, so all peers take turns within each round.
 """
 
 from dormie.lab.bench.cases import CASES, Case, make_case

@@ -1,4 +1,4 @@
-"""Ready-made cases by name: a trained model and rows it has not seen. scikit-learn trains them afresh each time."""
+"""Ready-made cases by name: a model, which scikit-learn trains each time, and rows that it was not trained on."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _MNIST_MACHINE = Path("models") / "mnist_rbf_c10_g002.npz"
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A model, rows to predict, and what a reader of the table must know of them."""
+    """A model, rows to predict, and notes for the reader of the table."""
 
     title: str
     model: Any = field(repr=False)
     rows: Any = field(repr=False)
     notes: tuple[str, ...] = ()
-    training: Any = field(default=None, repr=False)  # rows the model was trained on, where they are known
-    copies: int = 1  # of the rows, one below the other
+    training: Any = field(default=None, repr=False)  # rows the model was trained on, if available
+    copies: int = 1  # how many times the rows are repeated
 
 
 def digits(copies: int = 16) -> Case:
-    """scikit-learn's bundled digits: 1,000 to train on, the other 797 repeated to fill a batch."""
+    """scikit-learn's digits: 1,000 to train on; the other 797 are repeated to fill a batch."""
     from sklearn.datasets import load_digits  # optional
     from sklearn.svm import SVC  # optional
 
@@ -46,21 +46,21 @@ def digits(copies: int = 16) -> Case:
 
 
 def mnist() -> Case:
-    """Ten classes of MNIST, C = 10, gamma = 0.02, all 60,000 training digits."""
+    """MNIST with all ten classes and 60,000 training digits, C = 10, gamma = 0.02."""
     from sklearn.svm import SVC  # optional
 
     data = datasets.load("mnist")
     folder = data_folder()
     machine = None if folder is None else folder.resolve().parent / _MNIST_MACHINE
     if machine is not None and machine.is_file():
-        note = "a machine trained earlier, from its arrays"
+        note = "a machine trained earlier, loaded from its arrays"
         return Case("mnist", _transplanted(data, machine), data.X_test, (note,), data.X)
     model = SVC(C=10, gamma=0.02).fit(data.X, data.y)
     return Case("mnist", model, data.X_test, ("trained for this table on 60,000 digits, which takes minutes",), data.X)
 
 
 def _transplanted(data: Dataset, machine: Path) -> Any:
-    """The SVC that the stored arrays came from: fitted on a few rows for its shape, then given the arrays."""
+    """The SVC that the stored arrays came from: fitted on a few rows to set its shape, then given the arrays."""
     from sklearn.svm import SVC  # optional
 
     few = np.concatenate([np.flatnonzero(data.y == digit)[:3] for digit in range(10)])
@@ -76,7 +76,7 @@ def _transplanted(data: Dataset, machine: Path) -> Any:
 
 
 def _standardised(train: Any, test: Any) -> tuple[Any, Any]:
-    """Mean 0 and deviation 1 over the training rows; constant columns are only shifted."""
+    """Both parts shifted and scaled to mean 0 and standard deviation 1 over the training rows."""
     mean, deviation = train.mean(axis=0), train.std(axis=0)
     deviation[deviation == 0] = 1
     return (train - mean) / deviation, (test - mean) / deviation
@@ -98,9 +98,9 @@ def _trained(
     pooled: bool = False,
     **parameters: float,
 ) -> Case:
-    """SVC, by its defaults but for `parameters`; rows are the official test part, or rows left over.
+    """An SVC with the given parameters; the rows to predict are the official test part, or rows left over.
 
-    pooled: the official parts are taken together, where the test part is too small to calibrate on as well
+    With `pooled`, the official parts are joined first: for data sets whose test part is too small to calibrate on.
     """
     from sklearn.svm import SVC  # optional
 
@@ -146,7 +146,7 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 def make_case(name: str) -> Case:
-    """The case of that name, trained now."""
+    """Train the model of the named case."""
     if name not in CASES:
         raise ValueError(f"unknown case {name!r}; there are {', '.join(CASES)}")
     return CASES[name]()

@@ -1,4 +1,4 @@
-"""One model, one set of rows, all peers: who gives which labels, and how soon."""
+"""Runs all peers on one model and one set of rows, times them, and compares their labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dormie.machine.rules import Value
 
 @dataclass(frozen=True)
 class Standing:
-    """How one peer did. Labels were compared on the first `compared` rows with those of the reference."""
+    """The result of one peer. Its labels on the first `compared` rows were compared with those of the reference."""
 
     peer: str
     batch: Timing
@@ -28,7 +28,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The peers that took part, in order, and a note on each that did not. The first one is the reference."""
+    """The results of the peers that took part, and why the others did not. The first peer is the reference."""
 
     title: str
     model: str
@@ -57,9 +57,10 @@ def compare(
     notes: tuple[str, ...] = (),
     more: Mapping[str, Predict] | None = None,
 ) -> Comparison:
-    """Time the peers, and `more` that are ready, on the rows, `seconds` each, half for batches, half for single rows.
+    """Time every peer on the rows for `seconds`: half of that on batches, half on single rows.
 
-    Labels are compared on the rows a peer and the reference were both timed on; with `full`, on all rows.
+    `more` holds further peers as ready functions. Labels are compared on the rows that a peer and the reference were
+    both timed on; with `full`, on all rows.
     """
     machine = _classifier(model)
     _check_rows(rows)
@@ -110,13 +111,13 @@ def _prepared(model: Any, peers: Sequence[str]) -> tuple[dict[str, Predict], dic
 
 
 def _agreement(labels: Any, expected: Any) -> tuple[int, int]:
-    """(rows compared, labels that differ)"""
+    """The number of rows compared, and the number of labels that differ."""
     compared = min(len(labels), len(expected))
     return compared, int(np.count_nonzero(np.asarray(labels[:compared]) != np.asarray(expected[:compared])))
 
 
 def as_record(comparison: Comparison) -> dict[str, Any]:
-    """Plain data for machines: one record a peer, with its ratio to the reference and dormie's ratio to it."""
+    """Plain data for JSON: per peer, its result, its speed over the reference's, and dormie's speed over its own."""
     return {
         "title": comparison.title,
         "model": comparison.model,

@@ -1,4 +1,4 @@
-"""What a measurement was made on: a number without its machine says little."""
+"""Describes the computer and the software that a measurement was made with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGES = ("dormie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex",
 
 
 def _processor() -> str:
-    """The processor's name; Linux keeps it where `platform` does not look."""
+    """The processor's name; on Linux it is in /proc/cpuinfo, which `platform` does not read."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The risk plan of a case beside its peers: some rows of the case calibrate it, and only the others are predicted."""
+"""A plan with a risk as a further peer: some rows of the case calibrate it, and only the others are predicted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dormie.planner.options import CONFIDENCE
 from dormie.planner.risk.calibration import Positions, rows_needed
 
 _CALIBRATING = 8000
-_CHOOSING = 205  # rows beside those needed to certify, where rows are few
-_BATCH = 16_000  # rows to predict: fewer are repeated
+_CHOOSING = 205  # rows to choose plans by, in addition to those needed to certify, if rows are few
+_BATCH = 16_000  # rows to predict; fewer are repeated
 
 
 def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
-    """The case with the rows that did not calibrate, and the predictor by its name."""
+    """The case without the calibrating rows, and the predictor with a risk by its name in the table."""
     rows = case.rows[: case.rows.shape[0] // case.copies]
     calibrating, judging = _parts(rows.shape[0], risk, case.title)
     fast = dormie.compile(case.model, rows[calibrating], fit_rows=case.training, risk=risk)
@@ -32,7 +32,7 @@ def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
 
 
 def _parts(count: int, risk: float, title: str) -> tuple[Positions, Positions]:
-    """Rows to calibrate on, and rows to judge by."""
+    """The positions of the rows to calibrate on, and of the rows to predict."""
     calibrating = max(rows_needed(risk, CONFIDENCE) + _CHOOSING, min(_CALIBRATING, 5 * count // 6))
     if calibrating >= count:
         raise ValueError(

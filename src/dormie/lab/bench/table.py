@@ -1,4 +1,4 @@
-"""A comparison for people: a rich table and the notes that belong to it."""
+"""Prints a comparison: a rich table and its notes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rich.table import Table
 
 from dormie.lab.bench.compare import Comparison, Standing
 
-_NOISY = 1.5  # median over best
+_NOISY = 1.5  # ratio of the median time to the best, above which a warning is printed
 _CAPTION = (
-    "microseconds a row, best of {rounds} or more interleaved rounds, all cores; one row = mean over calls with one row"
-    "; ratio = times as fast as {reference}; dormie x = how many times as fast dormie is; differ = labels that differ"
+    "microseconds per row, best of {rounds} or more interleaved rounds, all cores; one row = mean over calls with one "
+    "row; ratio = times as fast as {reference}; dormie x = times that dormie is as fast; differ = labels that differ"
 )
 
 
@@ -23,12 +23,12 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def _noise(comparison: Comparison) -> list[str]:
-    """A warning when rounds of the same work took very different times: other programs had the cores."""
+    """A warning if rounds of the same work took very different times, because other programs used the cores."""
     worst = max(comparison.standings, key=lambda standing: standing.batch.median / standing.batch.best)
     spread = worst.batch.median / worst.batch.best
     if spread < _NOISY:
         return []
-    return [f"the machine was busy: the median batch round of {worst.peer} took {spread:.1f} times its best one"]
+    return [f"the computer was busy: the median batch round of {worst.peer} took {spread:.1f} times its best one"]
 
 
 def _table(comparison: Comparison) -> Table:

@@ -1,4 +1,4 @@
-"""Timing on a noisy machine: peers take turns in rounds, and the best round counts."""
+"""Timing on a busy computer: peers take turns in rounds, and the best round counts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from dormie.lab.bench.peers import Predict
 
-ROUNDS = 3  # at least so many for every peer, whatever the time budget
+ROUNDS = 3  # the least number of rounds of every peer, whatever the time budget
 _MOST_SINGLE_ROWS = 300
-_TOO_SMALL = 1.5  # a batch that could have had so many times the rows is timed again
-# Before each turn: idle threads of the peer before (ONNX Runtime's) spin on and would slow this one.
+_TOO_SMALL = 1.5  # if a batch could have had this many times the rows, it is timed again
+# Before each turn: idle threads of the previous peer (ONNX Runtime's) keep spinning and would slow this one down.
 _PAUSE = 0.05  # seconds
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Microseconds a row: of the best round, and the median over the rounds."""
+    """Microseconds per row: in the best round, and the median over the rounds."""
 
     best: float
     median: float
@@ -34,7 +34,7 @@ def seconds_of(task: Callable[[], object]) -> float:
 
 
 def interleave(tasks: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, list[float]]:
-    """The seconds of every round of every task; each runs at least `ROUNDS` rounds and until it has used `seconds`."""
+    """The seconds of every round of every task. Tasks take turns, `ROUNDS` times or more and for `seconds` or more."""
     times: dict[str, list[float]] = {name: [] for name in tasks}
     used = dict.fromkeys(tasks, 0.0)
     while waiting := [name for name in tasks if len(times[name]) < ROUNDS or used[name] < seconds]:
@@ -46,23 +46,23 @@ def interleave(tasks: Mapping[str, Callable[[], object]], seconds: float) -> dic
 
 
 def affordable_rows(predict: Predict, rows: Any, seconds: float) -> int:
-    """How many of the rows one call can take in `seconds`, found with growing batches."""
+    """How many of the rows one call can predict in `seconds`, found with growing batches."""
     total = int(rows.shape[0])
     count = min(16, total)
     time.sleep(_PAUSE)
     while True:
         task = _batch_task(predict, rows[:count])
-        elapsed = max(min(seconds_of(task) for _ in range(ROUNDS)), 1e-9)  # the first may only have woken threads
+        elapsed = max(min(seconds_of(task) for _ in range(ROUNDS)), 1e-9)  # the first round may start threads
         if count == total or elapsed > seconds / 4:
             return max(1, min(total, int(count * seconds / elapsed)))
         count = min(total, 4 * count)
 
 
 def time_batches(predicts: Mapping[str, Predict], rows: Any, seconds: float) -> dict[str, Timing]:
-    """Each peer on as many rows, from the first on, as let a round fit the budget.
+    """Time each peer on as many of the first rows as fit the time budget of a round.
 
-    A peer sized in a busy moment would be timed on a batch too small to be one, so when the rounds show that some peer
-    can take many more rows, all take their turns again.
+    The number of rows is too small if it was determined while the computer was busy. So if the rounds show that some
+    peer can take many more rows, all rounds are repeated.
     """
     slot = seconds / (ROUNDS + 1)
     counts = {name: affordable_rows(predict, rows, slot) for name, predict in predicts.items()}
@@ -77,7 +77,7 @@ def time_batches(predicts: Mapping[str, Predict], rows: Any, seconds: float) -> 
 
 
 def time_single_rows(predicts: Mapping[str, Predict], rows: Any, seconds: float) -> dict[str, Timing]:
-    """Each peer on the first rows one at a time, as rows[i:i+1]; slicing is not timed."""
+    """Time each peer on the first rows one at a time, as rows[i:i+1]; slicing is not timed."""
     single = [rows[i : i + 1] for i in range(min(rows.shape[0], _MOST_SINGLE_ROWS))]
     counts = {}
     for name, predict in predicts.items():

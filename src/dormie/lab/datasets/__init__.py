@@ -1,7 +1,8 @@
-"""The data sets dormie is tested and measured on, under one call: `load("ijcnn1")`.
+"""The data sets that dormie is tested and measured on; users import this as `dormie.datasets`.
 
-`registry` says what there is, `fetch` finds a file (DORMIE_DATA, then the cache folder, then its public origin) and
-checks its sha256 every time, `parse` turns its bytes into arrays. None of them needs scikit-learn.
+`load("ijcnn1")` returns a data set. `registry` lists the data sets and their files, `fetch` finds a file (DORMIE_DATA,
+then the cache folder, then its public origin) and checks its sha256 every time, and `parse` turns its bytes into
+arrays. None of them needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -26,9 +27,30 @@ Rows = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Features and labels; `X_test` and `y_test` are None where the set has no official test part.
+    """Features and labels of a data set.
 
-    X is float64, dense, except for a9a and w8a, which are scipy CSR arrays.
+    Parameters
+    ----------
+    name : str
+        The name by which `load` finds it.
+    description : str
+        One line about it.
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        The training rows in float64: dense, except for a9a and w8a, which are scipy CSR arrays.
+    y : ndarray of int of shape (n_rows,)
+        Their labels.
+    X_test : ndarray or CSR array of shape (n_test_rows, n_features), optional
+        The rows of the official test part; None if the data set has none.
+    y_test : ndarray of int of shape (n_test_rows,), optional
+        Their labels; None if there is no test part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.datasets import Dataset
+    >>> data = Dataset("tiny", "three rows of three classes", np.eye(3), np.array([1, 2, 3]))
+    >>> data.against_rest(2).y
+    array([-1,  1, -1])
     """
 
     name: str
@@ -39,16 +61,64 @@ class Dataset:
     y_test: Labels | None = field(default=None, repr=False)
 
     def against_rest(self, label: int) -> Dataset:
-        """The same rows as a two-class problem: +1 for `label`, -1 for all others (covtype: `against_rest(2)`)."""
-        known = np.unique(self.y).tolist()
-        if label not in known:
-            raise ValueError(f"{self.name}: no class {label}; the classes are {known}")
+        """Return the same rows as a problem of two classes.
+
+        Parameters
+        ----------
+        label : int
+            The label that becomes +1; all others become -1.
+
+        Returns
+        -------
+        Dataset
+            The data set with the new labels.
+
+        Raises
+        ------
+        ValueError
+            If no training row has that label.
+        """
+        classes = np.unique(self.y).tolist()
+        if label not in classes:
+            raise ValueError(f"{self.name}: no class {label}; the classes are {classes}")
         test = None if self.y_test is None else np.where(self.y_test == label, 1, -1)
         return replace(self, y=np.where(self.y == label, 1, -1), y_test=test)
 
 
 def load(name: str) -> Dataset:
-    """The data set of that name; `NAMES` lists them."""
+    """Load a data set from a data folder, from the cache, or from its public origin.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    Dataset
+        Its features and labels.
+
+    Raises
+    ------
+    ValueError
+        If there is no data set of that name, or if a file found is damaged.
+    FileNotFoundError
+        If a file is not found. The message says where to put it.
+
+    Notes
+    -----
+    Files are looked for in the folder named by the environment variable DORMIE_DATA, then in ``$XDG_CACHE_HOME/dormie``
+    or ``~/.cache/dormie``. Files with a public address are downloaded to the cache if they are in neither.
+
+    Examples
+    --------
+    >>> from dormie import datasets
+    >>> "ijcnn1" in datasets.NAMES
+    True
+    >>> datasets.load("ijcnn2")
+    Traceback (most recent call last):
+    ValueError: unknown data set 'ijcnn2'; there are mnist, sonar, ...
+    """
     if name not in RECIPES:
         raise ValueError(f"unknown data set {name!r}; there are {', '.join(NAMES)}")
     recipe = RECIPES[name]
@@ -60,9 +130,37 @@ def load(name: str) -> Dataset:
 
 
 def ida_splits(name: str) -> tuple[tuple[Rows, Rows], ...]:
-    """The original (train rows, test rows) of an IDA set; an empty tuple where none are known.
+    """Load the original splits of an IDA data set.
 
-    Those of diabetis and image have the usual sizes, but are not verified to be among the original realisations.
+    Parameters
+    ----------
+    name : str
+        One of `IDA_NAMES`.
+
+    Returns
+    -------
+    tuple of (ndarray, ndarray)
+        For each split, the positions of the training rows and of the test rows; empty if no original split is on file.
+
+    Raises
+    ------
+    ValueError
+        If there is no IDA data set of that name, or if the file found is damaged.
+    FileNotFoundError
+        If the file of splits is not found.
+
+    Notes
+    -----
+    The splits of diabetis and image have the usual sizes, but were not verified to be among the original ones.
+
+    Examples
+    --------
+    >>> from dormie import datasets
+    >>> "banana" in datasets.IDA_NAMES
+    True
+    >>> datasets.ida_splits("mnist")
+    Traceback (most recent call last):
+    ValueError: 'mnist' is not an IDA set; they are banana, ...
     """
     if name not in IDA_NAMES:
         raise ValueError(f"{name!r} is not an IDA set; they are {', '.join(IDA_NAMES)}")

@@ -1,4 +1,4 @@
-"""Size and sha256 of every data file, by its path below a data folder."""
+"""The size and sha256 of every data file, by its path in a data folder."""
 
 CHECKSUMS = {
     "mnist/train-images-idx3-ubyte.gz": (9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),

@@ -1,8 +1,8 @@
-"""Where a data file is found, and the check that it is the very file.
+"""Finds a data file, and checks its sha256.
 
-Looked for in the folder named by DORMIE_DATA, then in the cache folder ($XDG_CACHE_HOME/dormie or ~/.cache/dormie),
-then at its public origin. The first one found is checked against its sha256, each time it is read; one that fails is
-an error, never a reason to look further or to overwrite what the user has.
+A file is looked for in the folder named by DORMIE_DATA, then in the cache folder ($XDG_CACHE_HOME/dormie or
+~/.cache/dormie), then at its public origin. The first file found is checked every time it is read. If the check fails,
+that is an error: no other place is tried, and the user's file is not overwritten.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
 
-_TIMEOUT = 60  # seconds without a byte before an origin is given up
+_TIMEOUT = 60  # seconds without a byte after which a download fails
 
 
 @dataclass(frozen=True)
 class File:
-    """A data file: its path below a data folder, its size and sha256, who made it, and where those bytes are served."""
+    """A data file: path in a data folder, size, sha256, the source of the data, and addresses that serve the file."""
 
     path: str
     size: int
@@ -37,13 +37,13 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept."""
+    """The folder that downloads are kept in."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "dormie"
 
 
 def read_file(file: File) -> bytes:
-    """The checked bytes of a data file."""
+    """The bytes of a data file, after checking them."""
     for place in _places(file):
         if place.is_file():
             content = place.read_bytes()
@@ -90,14 +90,14 @@ def _download(file: File) -> bytes:
 
 
 def _fetch(url: str, size: int) -> bytes:
-    """The bytes at the address, at most one more than wanted: enough to see that they are too many."""
+    """The bytes at the address; at most one more than expected, which is enough to see that the size is wrong."""
     with urlopen(url, timeout=_TIMEOUT) as response:
         content: bytes = response.read(size + 1)
     return content
 
 
 def _keep(content: bytes, place: Path) -> None:
-    """Write beside the final place and move there, so that no reader ever sees half a file."""
+    """Write a temporary file and rename it, so that no reader ever sees half a file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     try:

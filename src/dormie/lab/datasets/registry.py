@@ -1,4 +1,4 @@
-"""What data sets there are: the files of each, how they are read, and where they come from."""
+"""The list of data sets: the files of each, how to parse them, and where they come from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dormie.lab.datasets import parse
 from dormie.lab.datasets.checksums import CHECKSUMS
 from dormie.lab.datasets.fetch import File
 
-# The two mirrors serve the original gzip files. Of the other sets the public pages serve the same data packed or
-# written otherwise, so no address is given for them: `made_from` says where the data are.
+# The two mirrors serve the original gzip files. For the other data sets, public pages serve the same data in other
+# formats, so the files have no address: `made_from` says where the data come from.
 _MNIST_MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
@@ -24,7 +24,7 @@ _IDA = "the IDA benchmark repository of G. Raetsch, T. Onoda and K.-R. Mueller, 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A data set: one line on it, its files, and the parser that makes (X, y) of the training or of the test files."""
+    """A data set: one line about it, its files, and the parser of its training files and of its test files."""
 
     description: str
     parse: Callable[..., tuple[Any, Any]]

@@ -1,8 +1,8 @@
-"""The papers' experiments again, one file a paper, each number beside the printed one.
+"""Repeats the papers' experiments, one folder per paper, with each number beside the printed one.
 
     data sets -> trained machines -> a stage at work, row by row -> Table ("paper" beside "here"), and figures
 
-Counts are exact and repeatable; seconds are of the machine at hand, so only their ratios mean something.
+Counts are exact and repeatable. Seconds depend on the computer, so only their ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dormie.lab.papers.ukkonen2010 import tables as ukkonen2010
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper: what it is, its tables (given seconds of measuring for each), and its figures (given a folder).
+    """A paper: its title, a function from seconds of measuring per table to tables, and one from a folder to figures.
 
-    `small` gives the same tables from fewer rows, where those of all rows take long.
+    `small` makes the same tables from fewer rows, for papers whose tables take long.
     """
 
     title: str

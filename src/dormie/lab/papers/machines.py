@@ -1,4 +1,4 @@
-"""Machines for the experiments: trained with scikit-learn on the Gram matrix, so that any of our kernels will do."""
+"""Machines for the experiments. scikit-learn trains them on the Gram matrix, so any of our kernels can be used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dormie.predictor.predictor import Predictor
 def train_svm(
     kernel: Kernel, X: Floats, y: npt.NDArray[Any], C: float, tolerance: float = 1e-3
 ) -> tuple[Machine, npt.NDArray[np.intp]]:
-    """A two-class SVM in normal form, and which rows are its support vectors."""
+    """A two-class SVM in normal form, and the positions of its support vectors among the rows."""
     from sklearn.svm import SVC  # optional
 
     svc = SVC(kernel="precomputed", C=C, tol=tolerance).fit(kernel.matrix(X, X), y)
@@ -32,18 +32,18 @@ def train_svm(
 
 
 def predictor(machine: Machine, *stages: Stage) -> Predictor:
-    """The stages at work, and the dense one after them for what they leave open."""
+    """A predictor with these stages, followed by the dense stage."""
     plan = Plan(machine, (*stages, Dense(machine)), Exact(), Source("a machine of an experiment", machine.n_points))
     return Predictor(plan)
 
 
 def differences(machine: Machine, rows: Floats, answers: npt.NDArray[Any]) -> int:
-    """How many answers are not those of the full sum; -1 stands for no answer and is not counted."""
+    """The number of answers that differ from those of the full sum; -1 means no answer, and is not counted."""
     expected = machine.rule.answer(FullSum(machine).outputs(rows))
     return int(np.count_nonzero((answers >= 0) & (answers != expected)))
 
 
 def microseconds(predictors: Mapping[str, Any], rows: Floats, seconds: float, batch: int = 50_000) -> dict[str, float]:
-    """The best time a row of each, in turns on the same rows, which are repeated to fill a batch."""
+    """The best time per row of each predictor, in turns on the same rows, which are repeated to fill a batch."""
     filled = np.tile(rows, (max(1, batch // len(rows)), 1))
     return {name: timing.best for name, timing in time_batches(predictors, filled, seconds).items()}

@@ -1,10 +1,10 @@
-"""Plan files: a plan on disk as a zip of `schema.json` and `.npy` arrays, with nothing in it that runs.
+"""Plan files: a plan on disk as a zip of `schema.json` and `.npy` arrays. Nothing in them is executable.
 
-Loading is three steps that never mix, one module each:
+Loading takes separate steps, one module each. Nothing is constructed before everything is checked:
 
     bytes --parse--> Document (JSON and raw arrays) --upgrade, audit--> checked --construct--> Plan
 
-Saving goes the other way (`describe`, then the same audit, then `archive`), so whatever was saved can be loaded.
+Saving is the reverse: `describe`, the same audit, `archive`. So every file that was saved can be loaded.
 The format is described in docs/plan-file.md, with the procedure for changing it.
 """
 
@@ -25,14 +25,14 @@ __all__ = ["load", "save"]
 
 
 def save(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write the plan to a file, whole or not at all; equal plans give equal bytes."""
+    """Write the plan to a file in one atomic step; equal plans give equal bytes."""
     document = describe(plan)
     audit(document)
     archive.write(path, unparse(document))
 
 
 def load(path: str | os.PathLike[str]) -> Plan:
-    """The plan in a file; `PlanFileError` for anything that `save` did not write just so."""
+    """Read a plan from a file; raise `PlanFileError` for a file that differs in any byte from what `save` writes."""
     try:
         document = upgrade(parse(archive.read(path)))
         audit(document)

@@ -1,8 +1,9 @@
-"""The outer layer: a zip archive with one valid encoding for any list of members.
+"""The outer layer of a plan file: a zip archive, with exactly one valid encoding for any list of members.
 
-Members are stored as they are, with fixed times and permissions, no comments and no extra fields. That makes
-saving deterministic, and reading strict: whatever differs by a bit from what `encode` makes of the members found
-is refused, be it damage, compression, links, gaps, or anything in front or behind. Any zip program opens the files.
+Members are stored uncompressed, with fixed times and permissions, without comments or extra fields. So saving is
+deterministic, and reading can be strict: the members found are encoded again, and a file that differs from the result
+in any bit is refused. That excludes damage, compression, links, gaps, and bytes before or after the archive. Any zip
+program can open the files.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
 _LOCAL_SIGNATURE, _CENTRAL_SIGNATURE, _END_SIGNATURE = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 _VERSION_NEEDED = 20  # zip 2.0
-_MADE_BY = 3 << 8 | _VERSION_NEEDED  # Unix, so that the permissions below count
+_MADE_BY = 3 << 8 | _VERSION_NEEDED  # Unix, so that the permissions below apply
 _FIRST_OF_JANUARY_1980 = 1 << 5 | 1  # the zero of zip dates
 _PLAIN_FILE = (stat.S_IFREG | 0o644) << 16
 
 
 def encode(members: Members) -> Iterator[Raw]:
-    """The archive, piece by piece: members, directory, end record."""
+    """The bytes of the archive in pieces: members, directory, end record."""
     directory, offset = b"", 0
     for name, payload in members.items():
         size, label = len(payload), name.encode("ascii")
@@ -49,7 +50,7 @@ def encode(members: Members) -> Iterator[Raw]:
 
 
 def decode(data: bytes) -> Members:
-    """The members of an archive, as views of its bytes."""
+    """The members of an archive, as views into its bytes."""
     if not data.startswith(_LOCAL_SIGNATURE):
         raise PlanFileError(
             "not a plan file: it is not a zip archive. Predictor.save writes plan files, dormie.compile reads models"
@@ -65,7 +66,7 @@ def decode(data: bytes) -> Members:
 
 
 def _member(view: memoryview, start: int) -> tuple[str, memoryview, int]:
-    """Name and contents of the member that starts here, and where the next one does."""
+    """The name and contents of the member at `start`, and the position of the next one."""
     if start + _LOCAL.size > len(view):
         raise _truncated(view)
     _, _, flags, method, _, _, _, _, size, name_length, extra = _LOCAL.unpack_from(view, start)
@@ -100,8 +101,8 @@ def _require_same_bytes(view: memoryview, pieces: Iterable[Raw]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Members:
-    """The members of a file that is no larger than a plan file may be."""
-    status = os.stat(path)  # before opening, which would wait on a pipe
+    """The members of a file, whose size is checked before it is read."""
+    status = os.stat(path)  # before opening, because opening a pipe would block
     if not stat.S_ISREG(status.st_mode):
         raise PlanFileError("not a plan file: not a regular file")
     if status.st_size > MOST_BYTES:
@@ -112,9 +113,9 @@ def read(path: str | os.PathLike[str]) -> Members:
 
 
 def write(path: str | os.PathLike[str], members: Members) -> None:
-    """Write all of it beside the target, then put it in place in one step."""
+    """Write a temporary file beside the target, then rename it, so that no half-written file is ever seen."""
     size = sum(len(payload) for payload in members.values())
-    if size > MOST_BYTES - (1 << 20):  # room for the directory
+    if size > MOST_BYTES - (1 << 20):  # leaves space for the directory
         raise PlanFileError(f"the plan takes {size:,} bytes; a plan file has at most {MOST_BYTES:,}")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():

@@ -1,4 +1,7 @@
-"""Checks a `Document` against the protocol, down to the last byte, before anything is built from it."""
+"""Checks every part of a `Document` against the protocol before anything is constructed from it.
+
+Arrays are checked in `audit_arrays`, the memory that the plan would take in `audit_memory`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _MACHINE: dict[str, Kinds] = {
     "feature_names": (list, type(None)),
     "blas_products": bool,
 }
-_Shapes = list[tuple[str, tuple[int, ...]]]  # arrays referred to, and the shapes they must have
+_Shapes = list[tuple[str, tuple[int, ...]]]  # names of arrays, each with the shape it must have
 _ORIGIN: dict[str, Kinds] = {
     "points": str,
     "weights": str,
@@ -50,7 +53,7 @@ _ORIGIN: dict[str, Kinds] = {
 
 
 def audit(document: Document) -> None:
-    """PlanFileError unless the document keeps to the protocol in every particular."""
+    """Raise PlanFileError unless the document conforms to the protocol."""
     schema = document.schema
     _audit_protocol(schema)
     require_fields(schema, "schema.json", _SCHEMA, optional=_NOTE)
@@ -67,7 +70,7 @@ def audit(document: Document) -> None:
 
 
 def _audit_protocol(schema: dict[str, Any]) -> None:
-    """First of all: other protocols may have other fields, but these two are theirs as well."""
+    """Checked first: documents of other protocols may have other fields, but they all have these two."""
     protocol, version = schema.get("protocol"), schema.get("dormie")
     if type(protocol) is not int or type(version) is not str:
         raise PlanFileError("not a plan file: schema.json does not say which protocol it keeps to")
@@ -81,7 +84,7 @@ def _audit_protocol(schema: dict[str, Any]) -> None:
 
 
 def _audit_machine(schema: dict[str, Any]) -> list[str]:
-    """The arrays it refers to, whose shapes fit each other."""
+    """Check the machine, and return the names of the arrays it refers to."""
     machine = schema["machine"]
     require_fields(machine, "machine", _MACHINE)
     _audit_kernel(machine["kernel"], schema)
@@ -96,7 +99,7 @@ def _audit_machine(schema: dict[str, Any]) -> list[str]:
 
 
 def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
-    """The arrays it refers to, with the shapes they must have."""
+    """Check the input map, and return the arrays it refers to with the shapes they must have."""
     if input_map is None:
         return []
     require_fields(input_map, where, {"center": str, "scale": str, "steps": list})
@@ -107,7 +110,7 @@ def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _S
 
 
 def _audit_origin(schema: dict[str, Any]) -> list[str]:
-    """The arrays it refers to, whose shapes fit the machine."""
+    """Check the origin, and return the names of the arrays it refers to."""
     if (origin := schema["origin"]) is None:
         return []
     require_fields(origin, "origin", _ORIGIN)
@@ -127,7 +130,7 @@ def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
 
 
 def _entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """What the schema lists of an array referred to."""
+    """The schema's entry for an array."""
     require_kind(reference, where, str)
     if reference not in schema["arrays"]:
         raise PlanFileError(f"{where} refers to an array {shown(reference)}, which is not there")
@@ -154,16 +157,16 @@ def _require_names(names: list[Any], where: str) -> None:
 
 
 def _audit_form(value: Any, where: str, forms: dict[str, Form], schema: dict[str, Any]) -> None:
-    """A name that is known, with just the parameters it takes."""
+    """Check that a value has a defined name and exactly the parameters that go with it."""
     name = value.get("name")
     if type(name) is not str or name not in forms:
         raise _unknown(where, name, list(forms), schema)
     require_fields(value, where, {"name": str, **forms[name].parameters})
 
 
-def _unknown(where: str, name: Any, known: list[str], schema: dict[str, Any]) -> PlanFileError:
+def _unknown(where: str, name: Any, defined: list[str], schema: dict[str, Any]) -> PlanFileError:
     return PlanFileError(
-        f"{where} is {shown(name)}, which this dormie does not know (it knows {', '.join(known)}). The file was "
+        f"{where} is {shown(name)}, which this dormie does not know (it knows {', '.join(defined)}). The file was "
         f"written by dormie {shown(schema['dormie'])}: upgrade if that is a later one"
     )
 
@@ -175,7 +178,7 @@ def _audit_kernel(kernel: dict[str, Any], schema: dict[str, Any]) -> None:
 
 
 def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """The arrays it refers to."""
+    """Check the rule, and return the names of the arrays it refers to."""
     _audit_form(rule, "machine.rule", RULES, schema)
     if "classes" not in rule:
         return []
@@ -188,7 +191,7 @@ def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
 
 
 def _audit_stages(schema: dict[str, Any]) -> list[str]:
-    """The arrays they refer to."""
+    """Check the stages, and return the names of the arrays they refer to."""
     if not schema["stages"]:
         raise PlanFileError("stages is empty, and a plan has at least one")
     if len(schema["stages"]) > MOST_STAGES:

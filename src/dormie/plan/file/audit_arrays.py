@@ -1,4 +1,4 @@
-"""The audit's first half: every array is the one the schema lists, whole, and of values that can be used."""
+"""The part of the audit that checks arrays: type, shape, size, checksum and values, each against the schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_DIMENSIONS = 8
 
 
 def audit_arrays(entries: dict[str, Any], arrays: dict[str, Raw]) -> None:
-    """Just the members listed, in the order of their names, each as its entry says."""
+    """Check that the file holds exactly the arrays of the schema, sorted by name, each as its entry describes."""
     for name in sorted(entries.keys() ^ arrays.keys()):
         where = "in the schema but not in the file" if name in entries else "in the file but not in the schema"
         raise PlanFileError(f"array {shown(name)} is {where}")
@@ -55,7 +55,7 @@ def _audit_bytes(name: str, entry: dict[str, Any], raw: Raw) -> None:
 
 
 def _audit_values(name: str, array: np.ndarray[Any, Any]) -> None:
-    """No NaN, no infinity, and no bytes that are not a boolean or a character."""
+    """Refuse NaN, infinity, and bytes that are not valid booleans or characters."""
     kind = array.dtype.kind
     if kind == "f" and not np.isfinite(array).all():
         raise PlanFileError(f"{name} has values that are not finite")

@@ -1,7 +1,7 @@
-"""The audit's last part: a plan must not unfold into far more memory than its file is large.
+"""The last part of the audit: a small file must not expand into a plan that takes far more memory.
 
-Machine and stages are laid out when a plan is loaded: points again for each stage that goes through them, in an order
-or in cells of their own, padded to whole tiles. Told from shapes (`dormie.methods.memory`), before anything is built.
+When a plan is loaded, every stage lays the points out again: in an order of its own or in cells, padded to whole tiles.
+How much memory that takes is computed from the shapes (`dormie.methods.memory`), before anything is constructed.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dormie.methods.memory import Size
 from dormie.plan.file.document import Document
 
 MOST_STAGES = 16
-_TIMES, _SPARE = 14, 32 << 20  # with what reading takes, loading stays below 20 times the file's size and 50 MB
-_TILES = 384  # bytes a feature: a tile of points in float32, in float64 and for differences, which full sums take
+_TIMES, _SPARE = 14, 32 << 20  # so that loading, reading included, takes less than 20 times the file's size plus 50 MB
+_TILES = 384  # bytes per feature of the full sum's smallest tiles: in float32, in float64 and for differences
 _LABEL = 100  # bytes of a label held as a Python string
 
 
 def audit_memory(document: Document) -> None:
-    """PlanFileError where the plan would take far more memory than its arrays do in the file."""
+    """Raise PlanFileError if the plan would take far more memory than its arrays take in the file."""
     schema = document.schema
     size = _size(schema)
-    room = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in schema["stages"])
+    memory = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in schema["stages"])
     stored = sum(len(raw) for raw in document.arrays.values())
     most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points else 0)
-    if room > most:
+    if memory > most:
         raise PlanFileError(
-            f"the plan would take {room:,} bytes of memory, and of a file with {stored:,} bytes of arrays it may take "
-            f"{most:,}: it has stages or arrays that no plan needs"
+            f"the plan would take {memory:,} bytes of memory, and of a file with {stored:,} bytes of arrays it may "
+            f"take {most:,}: it has stages or arrays that no plan needs"
         )
 
 

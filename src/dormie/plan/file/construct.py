@@ -1,4 +1,4 @@
-"""A checked `Document` to a plan. Values that fit the protocol but not each other are refused here."""
+"""Builds a plan from an audited `Document`. Values that conform to the protocol but contradict each other fail here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def construct(document: Document) -> Plan:
         return Plan(machine, stages, guarantee, source, rewrites, trials, schema.get("note", ""))
     except MemoryError:
         raise
-    except Exception as error:  # whatever it is, the file is what is wrong, and callers know one error for that
+    except Exception as error:  # whatever it is, the file is at fault, and callers expect one type of error for that
         raise PlanFileError(f"the parts of the plan do not fit together: {printable(str(error))}") from error
 
 
@@ -45,7 +45,7 @@ def _array(name: str, document: Document) -> npt.NDArray[Any]:
 
 
 def _build(described: dict[str, Any], forms: dict[str, Form], **built: Any) -> Any:
-    """What the name stands for, with its parameters; those that are not plain numbers come built."""
+    """The object that a name and parameters describe; `built` holds the parameters that are objects themselves."""
     parameters = {name: value for name, value in described.items() if name != "name"}
     return forms[described["name"]].build(**(parameters | built))
 

@@ -1,4 +1,4 @@
-"""A plan as a `Document`: every part by name, numbers as JSON, arrays as members."""
+"""Turns a plan into a `Document`: names and numbers as JSON, arrays as members of the archive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dormie.plan.plan import Plan, Source
 
 
 def describe(plan: Plan) -> Document:
-    """The plan in the terms of the protocol; ValueError where the protocol has no words for it."""
+    """The document of a plan; raises ValueError if the protocol cannot express the plan."""
     members = _Arrays()
     schema = {
         "protocol": PROTOCOL,
@@ -40,14 +40,14 @@ def describe(plan: Plan) -> Document:
 
 
 class _Arrays:
-    """Collects arrays as members, and what the schema says of each."""
+    """Collects the arrays of a plan, and the schema's entry for each."""
 
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, Any]] = {}
         self.raw: dict[str, Raw] = {}
 
     def add(self, name: str, array: npt.NDArray[Any]) -> str:
-        """The name of the new member, by which the schema refers to it."""
+        """Add an array, and return the name by which the schema refers to it."""
         member = f"{name}.npy"
         dtype, raw = npy.pack(array)
         checksum = hashlib.sha256(raw).hexdigest()
@@ -86,7 +86,7 @@ def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
 
 
 def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
-    """Without the parts that are the machine's own: its kernel, its rule and its feature names."""
+    """The origin without what it shares with the machine: kernel, rule and feature names."""
     if (origin := machine.origin) is None:
         return None
     source, deviation = origin.machine, origin.deviation.without_infinity()
@@ -103,7 +103,7 @@ def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
 
 
 def _form(value: object, forms: dict[str, Form], **described: Any) -> dict[str, Any]:
-    """Name and parameters; those that are not plain numbers come described."""
+    """The name and the parameters of a value; `described` holds the parameters that are objects themselves."""
     name = name_of(value, forms)
     if name is None:
         raise ValueError(f"plan files have no word for {type(value).__name__}; they know {', '.join(forms)}")
@@ -159,7 +159,7 @@ def _rule(rule: Rule, members: _Arrays) -> dict[str, Any]:
 
 
 def _plain_labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Class labels as text or numbers; text in an object array becomes plain text, unless that would change it."""
+    """Class labels as an array of text or numbers; text in an object array is converted where that loses nothing."""
     labels = classes
     if classes.dtype == object and all(isinstance(label, str) for label in classes):
         labels = classes.astype(np.str_)

@@ -1,4 +1,4 @@
-"""What parsing makes and auditing checks: the JSON of `schema.json`, and the other members as raw bytes."""
+"""What `parse` returns and `audit` checks: the JSON of `schema.json`, and the arrays as raw bytes."""
 
 from __future__ import annotations
 
@@ -13,5 +13,7 @@ Raw = bytes | memoryview
 
 @dataclass(frozen=True)
 class Document:
+    """A plan file taken apart: the schema as JSON values, and the bytes of each `.npy` member."""
+
     schema: dict[str, Any]
     arrays: dict[str, Raw]

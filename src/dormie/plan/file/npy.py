@@ -1,7 +1,7 @@
-"""The inner layer: arrays as `.npy` files, again with one valid encoding.
+"""The inner layer of a plan file: arrays as `.npy` files, again with exactly one valid encoding.
 
-The type and shape of an array stand in the schema; the header of its `.npy` file, for other people's tools, must
-then be exactly what `header` writes for them. So no header is ever parsed, let alone evaluated.
+The schema states the type and shape of an array. The header of its `.npy` file is there for other tools; it must be
+exactly what `header` writes for that type and shape. So no header is ever parsed or evaluated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALIGNMENT = 64
 
 
 def is_plain(dtype: str) -> bool:
-    """Whether the type is one that plan files hold: booleans, whole numbers, floats, text; little-endian."""
+    """Whether plan files can hold the type: booleans, integers, floats and text, little-endian."""
     return _DTYPE.fullmatch(dtype) is not None
 
 
@@ -33,21 +33,21 @@ def header(dtype: str, shape: tuple[int, ...]) -> bytes:
 
 
 def size(dtype: str, shape: tuple[int, ...]) -> int:
-    """Bytes of the whole `.npy` file."""
+    """The number of bytes of the whole `.npy` file."""
     return len(header(dtype, shape)) + math.prod(shape) * np.dtype(dtype).itemsize
 
 
 def pack(array: npt.NDArray[Any]) -> tuple[str, bytes]:
-    """Little-endian type and `.npy` bytes of an array of plain values."""
+    """The little-endian type and the `.npy` bytes of an array."""
     little = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
     return little.dtype.str, header(little.dtype.str, little.shape) + little.tobytes()
 
 
 def view(raw: Raw, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """The array in a `.npy` file, read-only and in place."""
+    """The array in a `.npy` file, as a read-only view."""
     return np.ndarray(shape, dtype, buffer=memoryview(raw), offset=len(header(dtype, shape)))
 
 
 def unpack(raw: Raw, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """The array in a `.npy` file as one of its own, aligned and in the byte order of this computer."""
+    """A copy of the array in a `.npy` file, aligned and in the byte order of this computer."""
     return np.array(view(raw, dtype, shape), dtype=np.dtype(dtype).newbyteorder("="), order="C")

@@ -1,4 +1,4 @@
-"""Members to a `Document` and back: `schema.json` becomes plain JSON values, the rest stays raw."""
+"""Turns the members of an archive into a `Document` and back: `schema.json` is decoded, arrays stay raw bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_DIGITS = 20  # every 64-bit number fits
 
 
 def parse(members: Members) -> Document:
-    """Arrays are all members but the first, which is the schema."""
+    """The document in these members: the first is the schema, the others are arrays."""
     if next(iter(members), None) != SCHEMA:
         raise PlanFileError(f"not a plan file: its first member is not {SCHEMA}")
     arrays = {name: raw for name, raw in members.items() if name != SCHEMA}
@@ -22,6 +22,7 @@ def parse(members: Members) -> Document:
 
 
 def unparse(document: Document) -> Members:
+    """The members of a document, the schema first."""
     text = json.dumps(document.schema, indent=1, sort_keys=True, allow_nan=False)
     raw = text.encode("ascii")
     if len(raw) > MOST_SCHEMA_BYTES:

@@ -1,4 +1,4 @@
-"""What the audit says no with: types of JSON values, and what to show of a value that nobody vouches for."""
+"""Checks of JSON types for the audit, and how an untrusted value is shown in an error message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 
 def shown(value: Any) -> str:
-    """A value for a message: short, printable, and without descending into lists that may be very deep."""
+    """The value for an error message, short and printable; of a list or object, which may be deep, only the type."""
     if type(value) in (list, dict):
         return _WORDS[type(value)]
     text = ascii(value)
@@ -31,7 +31,7 @@ def shown(value: Any) -> str:
 def require_fields(
     value: Any, where: str, expected: dict[str, Kinds], optional: dict[str, Kinds] | None = None
 ) -> None:
-    """An object with just these fields, each of its type; the optional ones may be left out."""
+    """Require an object with exactly these fields, each of its type; optional fields may be missing."""
     require_kind(value, where, dict)
     missing = sorted(expected.keys() - value.keys())
     expected = expected | {name: kinds for name, kinds in (optional or {}).items() if name in value}
@@ -45,7 +45,7 @@ def require_fields(
 
 
 def require_kind(value: Any, where: str, kinds: Kinds) -> None:
-    """A value of just this type (true is no whole number), finite and within 64 bits."""
+    """Require a value of exactly one of these types (true is not an integer), finite and within 64 bits."""
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
     if type(value) not in kinds:
         raise PlanFileError(f"{where} must be {' or '.join(_WORDS[kind] for kind in kinds)}, found {shown(value)}")

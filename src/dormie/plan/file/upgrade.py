@@ -1,7 +1,8 @@
-"""Documents of earlier protocols as those of the present one, step by step; what they did not say is said here.
+"""Converts documents of earlier protocols to the current one, one protocol at a time, with defaults for new fields.
 
-Protocol 2 added what decides rows within rounding of the border: how the model takes inner products and scales rows,
-and the machine it was before it was rewritten. Plans of protocol 1 know none of that: their machine is its own source.
+Protocol 2 added what decides rows within rounding of the decision boundary: how the model computes inner products and
+scales rows, and the machine before it was rewritten. Plans of protocol 1 lack all of that: their machine counts as its
+own source.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dormie.plan.file.document import PROTOCOL, Document
 
 
 def upgrade(document: Document) -> Document:
-    """The same plan in the present protocol; fields that are not as they should be are left for the audit to refuse."""
+    """The same plan in the current protocol. Malformed fields are kept: the audit refuses them."""
     schema = document.schema
     for number in range(1, PROTOCOL):
         if type(schema.get("protocol")) is int and schema["protocol"] == number:

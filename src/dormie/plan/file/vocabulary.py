@@ -1,4 +1,4 @@
-"""The names of protocol 1: what each stands for, and the type that each of its parameters has in JSON."""
+"""The names that plan files use: the class behind each, and the JSON types of its parameters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dormie.plan.guarantee import Exact, Risk, Tolerance
 
 @dataclass(frozen=True)
 class Form:
+    """What a name stands for: the class to construct, and the JSON type of each parameter."""
+
     build: Any
     parameters: dict[str, type]
 
@@ -54,5 +56,5 @@ TRIAL: dict[str, type] = {"stages": str, "settled": float, "microseconds": float
 
 
 def name_of(value: object, forms: dict[str, Form]) -> str | None:
-    """The name of exactly this type; a subclass may mean something else."""
+    """The name of the type of a value; None for subclasses, which may mean something else."""
     return next((name for name, form in forms.items() if type(value) is form.build), None)

@@ -1,7 +1,7 @@
-"""Calibrated candidates, for plans with a stated risk: every usable method fits its own, each at several cautions.
+"""Calibrated candidates for plans with a risk: the stages that usable methods fit, each at several cautions.
 
-The caution says how many times wider a stage's half-widths are than measured. The race chooses among them, and
-calibration certifies the choice.
+A caution is the factor by which a stage's half-widths are wider than first fitted. The race chooses among the
+candidates, and calibration certifies the choice.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from collections.abc import Iterator
 from dormie.methods.base import CalibratedFitting, CautiousStage
 from dormie.planner.certified import usable_methods
 from dormie.planner.race import Candidate
-from dormie.planner.risk.disagreement import exchange_chances, vanishing_chances
+from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities
 
 _CAUTIONS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
 
 
 def candidates(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[Candidate]:
-    """Stages of the named methods (None: of all that usually pay), each at every caution."""
+    """The stages of the named methods, or by default of all that usually pay, each at every caution."""
     machine, measuring = fitting.machine, fitting.measuring
     right = machine.rule.answer(measuring.outputs)
     for stage in _fitted(fitting, names):
         estimate = stage.estimate(measuring.rows)
         if estimate is None:
-            chances = vanishing_chances(stage, _CAUTIONS, measuring.rows, right)
+            probabilities = decay_probabilities(stage, _CAUTIONS, measuring.rows, right)
         else:
-            chances = [exchange_chances(machine.rule, estimate, measuring.outputs, fitting.seed)] * len(_CAUTIONS)
-        yield Candidate([stage.cautious(caution) for caution in _CAUTIONS], chances)
+            alike = exchange_probabilities(machine.rule, estimate, measuring.outputs, fitting.seed)
+            probabilities = [alike] * len(_CAUTIONS)
+        yield Candidate([stage.cautious(caution) for caution in _CAUTIONS], probabilities)
 
 
 def _fitted(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[CautiousStage]:
-    """The stages that each method can fit; where methods are named, one that cannot is an error."""
+    """The stages that the methods fit; a named method that cannot be fitted is an error."""
     for method in usable_methods(fitting.machine, names):
         try:
             yield from method.calibrated_candidates(fitting)

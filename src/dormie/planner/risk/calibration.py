@@ -1,14 +1,14 @@
-"""Risk control: how bold a plan may be, by what held-out rows show (Learn-then-Test with a fixed sequence).
+"""Certifies a risk: held-out rows decide how bold a plan may be (Learn-then-Test with fixed-sequence testing).
 
-A family of plans goes from cautious to bold. Each is a hypothesis, "it disagrees with the full machine on more than a
-share alpha of the rows", with an exact p-value: so few disagreements as were seen, or fewer, in n rows have at most
-probability P(Bin(n, alpha) <= seen) if it is true. The plans are tested in that order, each at level 1 - confidence,
-up to the first that fails. No correction for their number is needed, whatever their rates: to certify a bad plan one
-must first pass the first bad plan of the sequence, and that happens with probability 1 - confidence at most.
+The plans form a sequence from cautious to bold. For each plan, the null hypothesis is that it disagrees with the full
+machine on more than a share alpha of the rows. If that is true, the probability of at most k disagreements in n rows is
+at most P(Bin(n, alpha) <= k), which is an exact p-value. The plans are tested in order, each at level 1 - confidence,
+up to the first that fails; the last that passed is certified. No correction for the number of tests is needed: to
+certify any bad plan, the first bad plan of the sequence must pass, and the probability of that is at most
+1 - confidence.
 
-This needs rows that are exchangeable with those to come, and a sequence that was fixed before they were looked at. So
-`split` sets some rows apart to choose plans by, and `dormie.planner.risk.training_rows` warns of rows that served for
-training.
+This requires rows that are exchangeable with future rows, and a sequence that was fixed before they were looked at. So
+`split` sets other rows apart for choosing plans, and `dormie.planner.risk.training_rows` warns of training rows.
 """
 
 from __future__ import annotations
@@ -35,24 +35,25 @@ Positions = npt.NDArray[np.intp]
 
 
 def rows_needed(alpha: float, confidence: float) -> int:
-    """The fewest rows that certify a risk, if the plan agrees with the full machine on all of them."""
+    """The smallest number of rows that can certify a risk: enough if the plan agrees with the full machine on all."""
     require_share(alpha, "risk")
     require_share(confidence, "confidence")
     return bisect_left(range(_MOST_NEEDED), True, key=lambda n: p_value(n, 0, alpha) <= 1 - confidence)
 
 
 class Split(NamedTuple):
-    """Rows, by their positions in ascending order: those that plans are chosen by, and those that certify."""
+    """The positions of the rows that plans are chosen by, and of the rows that certify; both in ascending order."""
 
     choosing: Positions
     certifying: Positions
 
 
 def split(count: int, alpha: float, confidence: float, seed: int, *, least: int = 0, per_class: bool = False) -> Split:
-    """Rows at random into two parts, of which the first has at least so many rows where the second can spare them.
+    """Split rows at random: at least `least` to choose plans by, if enough are left to certify, and the others.
 
-    The second has as many as make a difference: it may show one more disagreement only with many more rows. (Of a risk
-    for each class nobody knows how many those are.)
+    The number of disagreements allowed grows with the number of certifying rows, in steps. Rows beyond the last step
+    that can be reached do not help to certify, so they are used for choosing. With a risk for each class the steps are
+    unknown, and no such rows are moved.
     """
     _require_enough(count, alpha, confidence)
     needed = rows_needed(alpha, confidence)
@@ -65,52 +66,52 @@ def split(count: int, alpha: float, confidence: float, seed: int, *, least: int 
 
 
 def _allowed(rows: int, alpha: float, confidence: float) -> int:
-    """The most disagreements that so many rows may show."""
-    return bisect_right(range(rows + 1), 1 - confidence, key=lambda seen: p_value(rows, seen, alpha)) - 1
+    """The largest number of disagreements with which that many rows still certify the risk."""
+    return bisect_right(range(rows + 1), 1 - confidence, key=lambda found: p_value(rows, found, alpha)) - 1
 
 
 def require_enough_of_each(labels: npt.NDArray[Any], alpha: float, confidence: float) -> None:
-    """Raise ValueError unless a risk can be certified for each class that occurs: better before than after fitting."""
+    """Raise ValueError unless every class that occurs has enough rows to certify. Called before the long fitting."""
     _require_enough_of_each(_counts(np.zeros(len(labels), dtype=np.bool_), labels), alpha, confidence)
 
 
 def certify(
     disagreements: Callable[[float], Booleans],
-    cautions: Sequence[float],
+    ranks: Sequence[float],
     alpha: float,
     confidence: float,
     *,
     classes: npt.NDArray[Any] | None = None,
     seed: int = 0,
 ) -> Risk | None:
-    """The promise that the boldest plan certified can make, its caution in evidence; None if not even the first can.
+    """Test the plans in order, and return the risk that the last one to pass guarantees; None if the first fails.
 
-    disagreements  for a caution, on which of the certifying rows its plan disagrees with the full machine
-    cautions       from cautious to bold, fixed before the certifying rows were looked at
+    disagreements  from the rank of a plan to the certifying rows on which it disagrees with the full machine
+    ranks          the plans in order, from cautious to bold, fixed before the certifying rows were looked at
     classes        the full machine's labels of these rows, for a risk in each class
-    seed           that the rows were split by, for the record
+    seed           the seed of the split, for the record
 
-    With classes a plan passes if it passes the test of every class that occurs, each at the full level: it is bad if it
-    is bad in any class, and then that class's own test alone lets it pass with probability 1 - confidence at most.
+    With classes, a plan passes if it passes the test of every class that occurs, each at the full level. A plan is bad
+    if it is bad in some class, and the test of that class alone lets it pass with probability at most 1 - confidence.
     """
     passed, tested = None, 0
-    for caution in cautions:
-        counts = _counts(np.asarray(disagreements(caution), dtype=np.bool_), classes)
+    for rank in ranks:
+        counts = _counts(np.asarray(disagreements(rank), dtype=np.bool_), classes)
         _require_enough(sum(count.rows for count in counts), alpha, confidence)
         _require_enough_of_each(counts, alpha, confidence)
         tested += 1
         p = max(p_value(count.rows, count.disagreements, alpha) for count in counts)
         if p > 1 - confidence:
             break
-        passed = caution, counts, p
+        passed = rank, counts, p
     if passed is None:
         return None
-    caution, counts, p = passed
+    rank, counts, p = passed
     evidence = Evidence(
         rows=sum(count.rows for count in counts),
         disagreements=sum(count.disagreements for count in counts),
         p_value=p,
-        caution=float(caution),
+        caution=float(rank),
         tested=tested,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         seed=seed,
@@ -121,7 +122,7 @@ def certify(
 
 
 def _counts(wrong: Booleans, classes: npt.NDArray[Any] | None) -> list[Count]:
-    """Of all rows together, or of the rows of each class that occurs."""
+    """The counts of all rows together, or of the rows of each class that occurs."""
     if classes is None:
         return [Count("", len(wrong), int(np.count_nonzero(wrong)))]
     if len(classes) != len(wrong):

@@ -1,10 +1,10 @@
-"""Plans with a stated risk: which calibrated stages, how cautious, and the evidence that they may be so bold.
+"""Makes a plan with a stated risk: chooses calibrated stages and their cautions, and has the choice certified.
 
-Rows are split. Some choose cascades (and, where the caller has no `fit_rows`, half of those are fitted on): for each of
-several rates of disagreement the cascade that is likely the cheapest. These, in this order, with ever more cautious
-ones before and ever bolder ones after them, are the sequence that calibration tests on the other rows: the last to pass
-is the plan. Where not even the most cautious can be certified, or nothing is gained by it, an exact plan is the better
-one.
+The rows are split into choosing and certifying rows. (Without `fit_rows`, half of the choosing rows serve for fitting.)
+The race on the choosing rows finds, for each of several rates of disagreement, the cascade that is probably cheapest.
+These cascades in order, preceded by more and more cautious ones and followed by bolder ones, are the sequence of plans
+that `calibration` tests on the certifying rows. The last plan to pass is the result. If no plan passes, or if the one
+that passes is not faster, `compile` makes an exact plan instead.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from dormie.predictor import cascade
 from dormie.progress import Progress
 
 _CHOOSING = 2048
-_CHOOSING_ALONE, _FITTING_TOO = 0.05, 0.3  # least share of the rows that do not certify
-_FEWEST = 200  # rows to choose by: with fewer, made-up ones do better
-_RATES = np.geomspace(0.02, 1.5, 14).tolist()  # of disagreement on the rows that choose, in units of the risk
-_MORE_CAUTIOUS = np.geomspace(24.0, 1.2, 18).tolist()  # cautions of the first cascade, over those it was chosen with
-_BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # and of the last
+_CHOOSING_ALONE, _FITTING_TOO = 0.05, 0.3  # least share of the rows that is set apart from certifying
+_FEWEST = 200  # choosing rows; instead of fewer, synthetic rows are used
+_RATES = np.geomspace(0.02, 1.5, 14).tolist()  # of disagreement on the choosing rows, as multiples of the risk
+_MORE_CAUTIOUS = np.geomspace(24.0, 1.2, 18).tolist()  # factors on the cautions of the first cascade
+_BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # factors on the cautions of the last
 
-_FAR_AHEAD = 0.3  # of the time of an exact plan that was quickly made: no other will catch up
+_FAR_AHEAD = 0.3  # below this share of the time of a quickly fitted exact plan, no better fitted one will be faster
 
 Chosen = tuple[tuple[Stage, ...], Risk, tuple[Trial, ...]]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller asks for: a risk, with a confidence, of all rows or of each class."""
+    """The risk and confidence that the caller asks for, of all rows together or of each class."""
 
     alpha: float
     confidence: float
@@ -55,7 +55,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Parts:
-    """Checked rows to fit approximations on, to choose by, and to certify on."""
+    """Checked rows to fit approximations on, to choose cascades by, and to certify on."""
 
     fitting: Any
     choosing: Any
@@ -63,6 +63,7 @@ class Parts:
 
     @classmethod
     def of(cls, machine: Machine, rows: Any, fit_rows: Any | None, request: Request) -> Parts:
+        """Split the caller's rows."""
         count = rows.shape[0]
         share = _CHOOSING_ALONE if fit_rows is not None else _FITTING_TOO
         least = max(_FEWEST, int(share * count))
@@ -75,7 +76,7 @@ class Parts:
         else:
             fit_rows = without_certifying(machine, fit_rows, rows[certifying])
         enough = rows[choosing] if len(choosing) >= _FEWEST else None
-        if enough is None and machine.kernel.is_python:  # nobody knows how to make up rows
+        if enough is None and machine.kernel.is_python:  # synthetic rows exist for vectors only
             enough = rows[choosing] if len(choosing) else fit_rows
         return cls(fit_rows, sample_rows(machine, enough, _CHOOSING, request.seed), rows[certifying])
 
@@ -90,7 +91,7 @@ def _points_and(machine: Machine, rows: Any) -> Any:
 def plan_with_risk(
     machine: Machine, names: list[str] | None, parts: Parts, request: Request, effort: Effort, progress: Progress
 ) -> Chosen | None:
-    """Stages, what they promise, and what was measured; None where an exact plan serves as well."""
+    """The stages, their risk, and the timings; None if an exact plan is as good."""
     full = Dense(machine)
     right = full.decide(parts.certifying).answers
     classes = machine.rule.labels(right) if request.per_class else None
@@ -116,7 +117,7 @@ def plan_with_risk(
         return None
     safe = plans[risk.evidence.caution]
     ours, theirs = race.timed(safe, exact)
-    if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # the exact plan of the effort asked for may be better
+    if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # an exact plan fitted with the full effort may be faster
         entries = _certified(machine, names, parts, effort, progress)
         exact, trials = Race(full, entries, parts.choosing).winner()
         ours, theirs = race.timed(safe, exact)
@@ -126,13 +127,13 @@ def plan_with_risk(
 def _disagreements(
     plans: dict[float, tuple[Stage, ...]], rows: Any, right: npt.NDArray[Any], last: npt.NDArray[Any]
 ) -> Callable[[float], npt.NDArray[np.bool_]]:
-    """For a caution, on which rows its plan is wrong; `last`: what the stage that all plans end in says of the rows.
+    """A function from the rank of a plan to the rows on which it is wrong; `last` has the answers of the dense stage.
 
-    A row's answer does not depend on its batch, so the dearest stage need not be run for every plan.
+    A row's answer does not depend on its batch, so the dense stage, which is the most expensive, runs only once.
     """
 
-    def wrong(caution: float) -> npt.NDArray[np.bool_]:
-        early = cascade.run(plans[caution][:-1], rows)
+    def wrong(rank: float) -> npt.NDArray[np.bool_]:
+        early = cascade.run(plans[rank][:-1], rows)
         answers = np.array(early.answers)
         answers[early.open] = last[early.open]
         return np.asarray(answers != right)
@@ -149,6 +150,7 @@ def _certified(
 def _calibrated(
     machine: Machine, names: list[str] | None, parts: Parts, effort: Effort, seed: int, progress: Progress
 ) -> list[Candidate]:
+    """Fit on one part of the rows, and measure half-widths on the other."""
     progress.say(f"evaluating {parts.fitting.shape[0]:,} rows to fit on")
     fitting, measuring = (Sample.of(machine, rows) for rows in (parts.fitting, parts.choosing))
     asked = names is not None
@@ -158,7 +160,7 @@ def _calibrated(
 
 
 def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dict[float, tuple[Stage, ...]]:
-    """Cascades from cautious to bold, each ending in the full sum, by their rank: the last one's is 1."""
+    """The plans to test by rank, from cautious to bold; each ends in the dense stage, and the boldest has rank 1."""
     plans = [_scaled(stages, scale) for stages in cascades[:1] for scale in _MORE_CAUTIOUS]
     plans += [stages for at, stages in enumerate(cascades) if at == 0 or stages != cascades[at - 1]]
     plans += [_scaled(stages, scale) for stages in cascades[-1:] for scale in _BOLDER]
@@ -167,5 +169,5 @@ def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dic
 
 
 def _scaled(stages: Sequence[Stage], scale: float) -> tuple[Stage, ...]:
-    """The same cascade, every calibrated stage as many times as cautious."""
+    """The same cascade, with the caution of every calibrated stage multiplied by `scale`."""
     return tuple(stage.scaled(scale) for stage in stages)

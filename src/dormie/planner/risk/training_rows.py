@@ -1,12 +1,18 @@
-"""Were these rows used for training? A model carries some of its training rows: the support vectors.
+"""Detects rows that the model was trained on, by comparing them with the support vectors, which are training rows.
 
-Margins of training rows are inflated, so what is calibrated on them need not hold for others. In a table of few values
-rows coincide by nature, though, and held-out ones may well equal support vectors. What nature does shows in the rows
-themselves: if m support vectors were drawn like the n rows, those values that k rows have and a support vector too
-would on average be no more than m/n times (k+1) times those that k + 1 rows have. (A value of probability p, which
-n p rows have on average, is one of the first with a chance of Pois(k; n p) (1 - exp(-m p)), and that is at most m p
-Pois(k; n p) = m/n (k+1) Pois(k+1; n p).) Support vectors are not drawn quite so: rare values are among them more often
-than common ones. So twice as many are let pass. k = 1 tells training rows, k = 2 training rows given twice.
+Margins of training rows are inflated, so a calibration on them may not hold for new rows. But equal rows alone prove
+nothing: in a table with few distinct values, held-out rows may equal support vectors by chance.
+
+How many equal rows chance explains can be read from the rows themselves. Let A_k be the number of distinct values that
+exactly k of the n rows have, and B_k the number of those that some support vector has as well. If the m support vectors
+were drawn like the rows, then
+
+    E[B_k] <= (m/n) (k+1) E[A_(k+1)].
+
+For a value of probability p contributes Pois(k; n p) (1 - exp(-m p)) to E[B_k], and that is at most
+m p Pois(k; n p) = (m/n) (k+1) Pois(k+1; n p). Support vectors are not drawn quite like rows: rare values are more
+frequent among them. So twice as many coincidences are allowed. k = 1 detects training rows, k = 2 training rows that
+are given twice.
 """
 
 from __future__ import annotations
@@ -24,19 +30,19 @@ from dormie.errors import TrainingRowsWarning
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
 
-_OF_ROWS, _OF_VECTORS = 0.01, 0.2  # fewer coincidences than either share do no harm
-_FAVOURED = 2
-_DEVIATIONS = 3  # all numbers here are matters of chance
-_OF_NONE = 3.0  # the mean that a count of none may well come from
+_OF_ROWS, _OF_VECTORS = 0.01, 0.2  # coincidences below either share are harmless
+_RARE_VALUES = 2  # factor on the bound, for rare values are more frequent among support vectors
+_DEVIATIONS = 3  # standard deviations that are allowed for chance
+_MEAN_OF_ZERO = 3.0  # a Poisson variable with this mean is still zero in 5 % of the cases
 _BLOCK = 1024
 _DIRECTIONS = 3
-_GRID = 2.0**-18  # of the spread of the support vectors: wider than rounding in float32, closer than different rows are
+_GRID = 2.0**-18  # cell size relative to the spread: above float32 rounding, below the distance of different rows
 
 
 def warn_of_training_rows(machine: Machine, rows: Any) -> None:
-    """Warn if checked rows equal support vectors of a machine as it was read, more often than by chance.
+    """Warn if more of the checked rows equal support vectors of the machine, as it was read, than chance explains.
 
-    Equal means up to rounding: that of float32, and of the input map, which scalers apply in ways of their own.
+    Rows count as equal if they differ only by rounding to float32, or by the rounding of the input map.
     """
     if not machine.n_points or not rows.shape[0]:
         return
@@ -47,12 +53,12 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
             "the model was trained on, whose margins are inflated. The risk promised may not hold for new rows: pass "
             "held-out rows",
             TrainingRowsWarning,
-            stacklevel=4,  # where dormie.compile was called
+            stacklevel=4,  # points to the caller of dormie.compile
         )
 
 
 def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
-    """The rows to fit on less those that certify, with a warning, if the two are not from different draws."""
+    """The rows to fit on; if they overlap with the certifying rows, without those, and with a warning."""
     keys = [*_all_keys(machine, fit_rows)]
     shared = _Shared.of(machine, certifying, keys)
     if not shared.beyond_chance:
@@ -61,14 +67,14 @@ def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
         f"{shared.rows:,} of the {certifying.shape[0]:,} rows that certify the risk are among fit_rows, and what is "
         "fitted on them cannot be judged by them: they were left out of fit_rows",
         TrainingRowsWarning,
-        stacklevel=4,  # where dormie.compile was called
+        stacklevel=4,  # points to the caller of dormie.compile
     )
     return fit_rows[np.flatnonzero([key not in shared.keys for key in keys])]
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """What rows have in common with vectors: as many values as chance may explain, or more?"""
+    """The values that rows share with vectors, and whether there are more than chance explains."""
 
     keys: set[Hashable]
     rows: int
@@ -78,10 +84,10 @@ class _Shared:
     def of(cls, machine: Machine, rows: Any, vectors: Iterable[Hashable]) -> _Shared:
         given, others = Counter(_all_keys(machine, rows)), Counter(vectors)
         count, m = rows.shape[0], others.total()
-        times, keys = Counter(given.values()), {key for key in given if key in others}
-        seen = Counter(given[key] for key in keys)
+        distinct, keys = Counter(given.values()), {key for key in given if key in others}  # distinct[k] is A_k
+        shared = Counter(given[key] for key in keys)  # shared[k] is B_k
         harmless = min(_OF_ROWS * count, _OF_VECTORS * m)
-        beyond = any(found > max(harmless, _by_chance(k, times[k + 1], m / count)) for k, found in seen.items())
+        beyond = any(found > max(harmless, _by_chance(k, distinct[k + 1], m / count)) for k, found in shared.items())
         return cls(keys, sum(given[key] for key in keys), beyond)
 
 
@@ -100,18 +106,18 @@ def _all_keys(machine: Machine, rows: Any) -> Iterator[Hashable]:
         yield from _keys(mapped(machine, rows[start : start + _BLOCK]), directions)
 
 
-def _by_chance(k: int, of_one_more: int, ratio: float) -> float:
-    """The most values that k rows have and a support vector may well have too, if k + 1 rows have so many."""
-    mean = of_one_more + _DEVIATIONS * math.sqrt(of_one_more)  # the largest that this number may well come from
-    expected = ratio * (k + 1) * (_FAVOURED * mean + _OF_NONE)
+def _by_chance(k: int, next_distinct: int, ratio: float) -> float:
+    """The largest B_k that chance explains, given A_(k+1) and the ratio m/n."""
+    mean = next_distinct + _DEVIATIONS * math.sqrt(next_distinct)  # the largest mean that explains this number
+    expected = ratio * (k + 1) * (_RARE_VALUES * mean + _MEAN_OF_ZERO)
     return expected + _DEVIATIONS * math.sqrt(expected)
 
 
 def _directions(points: Floats) -> Floats:
-    """Random ones, features x a few, in units of the grid: where a row is in them tells it from others.
+    """A few random directions, scaled so that a cell has size 1; the cell of a row's projections identifies the row.
 
-    Rounding may push a row over the border of a cell: a few numbers of it seldom are as near to one, of all its values
-    one often is.
+    Rounding may move a value across the border of a cell. Three projections are rarely that close to a border; of all
+    values of a row, one often is.
     """
     d = points.shape[1]
     spread = np.ptp(points, axis=0)
@@ -121,7 +127,7 @@ def _directions(points: Floats) -> Floats:
 
 
 def _keys_of_things(rows: Iterable[Any]) -> Iterator[Hashable]:
-    """What a Python kernel is of, such as strings, is its own key; what cannot be one is told by its words."""
+    """The keys of objects that a Python kernel takes, such as strings: the object itself if hashable, else its repr."""
     for row in rows:
         try:
             hash(row)
@@ -132,7 +138,7 @@ def _keys_of_things(rows: Iterable[Any]) -> Iterator[Hashable]:
 
 
 def _keys(rows: Floats, directions: Floats) -> Iterator[bytes]:
-    """The cell of every row, the same for rows that differ by rounding."""
+    """The cell of every row as a key; rows that differ only by rounding have the same key."""
     with np.errstate(over="ignore", invalid="ignore"):
-        cells = np.rint(rows @ directions) + 0.0  # no negative zeros: they have other bytes
+        cells = np.rint(rows @ directions) + 0.0  # turns -0.0 into 0.0, which has other bytes
     return (cell.tobytes() for cell in cells)

@@ -27,7 +27,7 @@ from dormie.lab.papers.decoste2003.pairs import (
     certified,
     degree_9,
     rbf,
-    ways,
+    variants,
 )
 from dormie.lab.papers.table import Table
 from dormie.machine import Machine
@@ -91,9 +91,9 @@ def test_the_kernels_are_those_said() -> None:
     np.testing.assert_allclose(rbf(pair).kernel.matrix(u, v), np.exp(-0.02 * apart))
 
 
-def test_ways_have_the_papers_thresholds_or_a_certified_caution() -> None:
+def test_variants_have_the_papers_thresholds_or_a_certified_caution() -> None:
     pair, machine = problem()
-    found = ways(machine, pair, EXTENT)
+    found = variants(machine, pair, EXTENT)
     for kind in (SIMPLE, SMOOTHED, CALIBRATED):
         [nearest], (first, second) = found[kind], found[WITH_FILTER + kind]
         assert isinstance(nearest, Nearest)
@@ -113,8 +113,8 @@ def test_a_certified_way_disagrees_on_no_more_held_out_rows_than_it_may() -> Non
     found: Any = certified(stages, pair.held_out, EXTENT.risk)
     assert len({stage.caution for stage in found}) == 1
     right = Dense(machine).decide(pair.held_out).answers
-    seen = int(np.sum(flow.run((*found, Dense(machine)), pair.held_out).answers != right))
-    assert p_value(len(right), seen, EXTENT.risk) <= 1 - CONFIDENCE
+    disagreements = int(np.sum(flow.run((*found, Dense(machine)), pair.held_out).answers != right))
+    assert p_value(len(right), disagreements, EXTENT.risk) <= 1 - CONFIDENCE
     bolder: Any = certified(stages, pair.held_out, 0.2)
     assert bolder[0].caution < found[0].caution
 
@@ -129,7 +129,7 @@ def test_where_nothing_can_be_certified_the_dense_stage_is_left() -> None:
 def test_counts_are_those_of_the_rows_one_by_one() -> None:
     pair, machine = problem()
     result = decoste2003.measure(machine, pair, EXTENT)
-    found, full = ways(machine, pair, EXTENT), Dense(machine)
+    found, full = variants(machine, pair, EXTENT), Dense(machine)
     right = full.decide(pair.test).answers
     assert result.errors == int(np.sum(machine.rule.labels(right) != pair.test_signs))
     for name, stages in found.items():
@@ -145,7 +145,7 @@ def test_counts_are_those_of_the_rows_one_by_one() -> None:
     assert result.outcomes[CALIBRATED].disagreements <= 0.05 * len(right)
 
 
-def test_tables_are_of_all_pairs_and_ways_and_both_kernels() -> None:
+def test_tables_are_of_all_pairs_and_variants_and_both_kernels() -> None:
     titles = [table.title for table in all_tables()]
     assert len(titles) == 4 * len(MACHINES)
     for kernel in MACHINES:

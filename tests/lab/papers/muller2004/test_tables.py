@@ -82,4 +82,4 @@ def test_the_table_has_the_papers_numbers_beside_ours() -> None:
     assert lines["support vectors"]["here"] == problem().machine.n_points
     assert lines["answers that differ from the full sum"]["here"] == 0
     assert set(problem().printed) <= set(table.columns["here"])
-    assert 0 < lines["terms a row, stopping"]["here"] <= problem().machine.n_points
+    assert 0 < lines["terms per row, stopping"]["here"] <= problem().machine.n_points

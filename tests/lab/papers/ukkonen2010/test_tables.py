@@ -12,11 +12,7 @@ from dormie.lab import datasets
 from dormie.lab.datasets import Dataset
 from dormie.lab.papers.table import Table
 from dormie.lab.papers.ukkonen2010 import tables as ukkonen2010
-from dormie.lab.papers.ukkonen2010.printed import TABLE_1
-from dormie.lab.papers.ukkonen2010.problems import TRAINING_ROWS, Split, Trainer, linear_svm, rbf_svm, splits
-from dormie.lab.papers.ukkonen2010.seconds import walking
-from dormie.lab.papers.ukkonen2010.tables import Extent, Result, Score
-from dormie.lab.papers.ukkonen2010.ways import (
+from dormie.lab.papers.ukkonen2010.classifiers import (
     FITTED,
     GREEDY,
     LINEAR,
@@ -24,9 +20,13 @@ from dormie.lab.papers.ukkonen2010.ways import (
     SVM,
     TRAINING,
     Answers,
+    classify,
     of_training_points,
-    ways,
 )
+from dormie.lab.papers.ukkonen2010.printed import TABLE_1
+from dormie.lab.papers.ukkonen2010.problems import TRAINING_ROWS, Split, Trainer, linear_svm, rbf_svm, splits
+from dormie.lab.papers.ukkonen2010.seconds import walking
+from dormie.lab.papers.ukkonen2010.tables import Extent, Result, Score
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Linear
 from dormie.numerics.evaluate import FullSum
@@ -63,7 +63,7 @@ def problem() -> tuple[Split, Trainer, Machine]:
 @cache
 def answers() -> dict[str, Answers]:
     split, trainer, _ = problem()
-    return ways(split, Trainer(Linear(), 1.0), trainer, 6.0, seed=0)
+    return classify(split, Trainer(Linear(), 1.0), trainer, 6.0, seed=0)
 
 
 @cache
@@ -119,13 +119,13 @@ def test_of_pairs_that_do_well_the_one_as_large_as_the_papers_is_taken() -> None
     assert linear_svm([split]).kernel == Linear()
 
 
-def test_ways_say_what_they_take() -> None:
+def test_classifiers_count_their_evaluations() -> None:
     (split, _, machine), found = problem(), answers()
     assert found[SVM].evaluations == machine.n_points
     assert found[GREEDY].evaluations <= 7
     assert found[FITTED].evaluations <= 6.5
     assert found[REDUCED].evaluations == found[TRAINING].evaluations == np.ceil(found[GREEDY].evaluations)
-    right = {way: float(np.mean(each.labels == split.y_test)) for way, each in found.items()}
+    right = {name: float(np.mean(each.labels == split.y_test)) for name, each in found.items()}
     assert right[SVM] > 0.85
     assert right[FITTED] > right[SVM] - 0.1
     assert right[GREEDY] > right[LINEAR]
@@ -187,7 +187,7 @@ def _result(greedy: tuple[float, float], fitted: tuple[float, float]) -> Result:
     found = {GREEDY: greedy, FITTED: fitted, SVM: (0.8, 60)}
     return Result(
         Trainer(RBF(1.0), 1.0),
-        {way: Score(accuracy, 1.0, evaluations) for way, (accuracy, evaluations) in found.items()},
+        {name: Score(accuracy, 1.0, evaluations) for name, (accuracy, evaluations) in found.items()},
     )
 
 

@@ -1,4 +1,4 @@
-"""Who is compared, in the order of the table. The first that can take part is the one others are measured by."""
+"""The peers, in the order of the table. The first that can take part is the reference."""
 
 from dormie.lab.bench.peers.base import Peer, PeerUnavailableError, Predict
 from dormie.lab.bench.peers.gemm import NumpyGemm

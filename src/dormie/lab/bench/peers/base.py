@@ -1,4 +1,4 @@
-"""What a peer is: something that turns a trained model into a function from rows to labels."""
+"""The interface of a peer: it turns a trained model into a function from rows to labels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Predict = Callable[[Any], npt.NDArray[Any]]
 
 
 class PeerUnavailableError(Exception):
-    """A peer that cannot take part, with the reason that goes below the table."""
+    """A peer cannot take part; the message is printed below the table."""
 
 
 class Peer(ABC):
-    """One way of predicting with a trained model."""
+    """An implementation of prediction with a trained model."""
 
     name: str
     needs: ClassVar[tuple[str, ...]] = ()
@@ -33,6 +33,6 @@ class Peer(ABC):
 
 
 def require_estimator(model: Any) -> None:
-    """Peers built on scikit-learn take its estimators, not a `Machine` read from elsewhere."""
+    """Raise PeerUnavailableError for a `Machine`: peers built on scikit-learn take its estimators only."""
     if not hasattr(model, "predict"):
         raise PeerUnavailableError(f"needs a scikit-learn model, this is a {type(model).__name__}")

@@ -1,7 +1,7 @@
-"""NumPy and a good BLAS: the kernel matrix of a block of rows, in place, times the weights.
+"""NumPy with a good BLAS: the kernel matrix of a block of rows, computed in place, times the weights.
 
-The fastest plain NumPy form found: points converted once, everything that is added to X S^T (norms, coef0) appended
-to the factors as extra columns, so that the product brings it along and only the kernel function passes over K.
+This is the fastest plain NumPy form we found. Points are converted once. Everything that is added to X S^T (norms,
+coef0) is appended to the factors as extra columns, so only the kernel function makes another pass over K.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Array = npt.NDArray[Any]
 
 
 def _block_rows(features: int) -> int:
-    """Measured: a short product wants K to stay in cache, a long one wants tall factors."""
+    """The best block size measured: with few features K should stay in cache, with many the factors should be tall."""
     return 1024 if features >= 256 else 256
 
 
 def _evaluator(machine: Machine, dtype: str) -> Callable[[Array], Array]:
-    """From rows extended to [x, 1, |x|^2] to outputs, less the bias."""
+    """A function from rows in the form [x, 1, |x|^2] to outputs without the bias."""
     kernel, points = machine.kernel, machine.points
     ones, zeros = np.ones(machine.n_points), np.zeros(machine.n_points)
     if isinstance(kernel, Linear):
@@ -44,7 +44,7 @@ def _evaluator(machine: Machine, dtype: str) -> Callable[[Array], Array]:
 
 
 def _elementwise(kernel: RBF | Polynomial | Sigmoid) -> Callable[[Array], Array]:
-    """The kernel function, in place."""
+    """The kernel function, applied in place."""
     if isinstance(kernel, RBF):
         return lambda values: np.exp(values, out=values)
     if isinstance(kernel, Sigmoid):
@@ -54,7 +54,7 @@ def _elementwise(kernel: RBF | Polynomial | Sigmoid) -> Callable[[Array], Array]
 
 
 def _power(values: Array, degree: int) -> Array:
-    """By multiplication: NumPy's power goes through logarithms."""
+    """The power by repeated multiplication, which is faster than NumPy's power function."""
     base = values.copy()
     for _ in range(degree - 1):
         values *= base
@@ -62,7 +62,7 @@ def _power(values: Array, degree: int) -> Array:
 
 
 def _extended(rows: Any, machine: Machine, dtype: str) -> Array:
-    """Rows as [x, 1, |x|^2], mapped and dense."""
+    """The rows, mapped and dense, in the form [x, 1, |x|^2]."""
     dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
     dense = dense if machine.input_map is None else machine.input_map(dense)
     result = np.empty((len(dense), dense.shape[1] + 2), dtype=dtype)
@@ -73,7 +73,7 @@ def _extended(rows: Any, machine: Machine, dtype: str) -> Array:
 
 
 class NumpyGemm(Peer):
-    """The same program in float64 and in float32."""
+    """NumPy with a given floating-point type."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype

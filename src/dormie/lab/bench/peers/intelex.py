@@ -1,8 +1,8 @@
 """scikit-learn-intelex: the same estimators on oneDAL.
 
-A trained two-class SVC is carried over attribute by attribute. oneDAL cannot be given the arrays of a machine of
-more classes, so an SVC of that kind is trained again, on its support vectors alone: they have the same solution, up
-to the solver's tolerance, as all the training rows have (not so for NuSVC, whose nu counts rows).
+A trained two-class SVC is copied attribute by attribute. oneDAL does not accept the arrays of an SVC of more classes,
+so such a model is trained again on its support vectors alone. They have the same solution as all training rows, up to
+the solver's tolerance. (This does not hold for NuSVC, whose nu depends on the number of rows.)
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 from dormie.lab.bench.peers.base import Peer, PeerUnavailableError, Predict, require_estimator
 
-# scikit-learn's turned-round copies for two classes: setting them would turn the oneDAL machine round.
+# scikit-learn's copies with the opposite sign for two classes: setting them would invert the oneDAL model.
 _MIRRORED = {"_dual_coef_", "_intercept_"}
 
 
 def _twin(model: Any, **changed: Any) -> Any:
-    """An unfitted estimator of the same name and parameters from sklearnex."""
+    """An unfitted estimator of sklearnex with the same name and parameters."""
     import sklearnex.svm  # optional
 
     kind = getattr(sklearnex.svm, type(model).__name__, None)
@@ -33,7 +33,7 @@ def _carried_over(model: Any) -> Any:
     for name, value in vars(model).items():
         if name not in parameters and name not in _MIRRORED:
             setattr(twin, name, value)
-    # What sklearnex would do at the first call; done now, so that single rows never fall back to scikit-learn.
+    # sklearnex would do this at the first call. Done now, it keeps single rows from falling back to scikit-learn.
     twin._create_onedal_estimator_from_fitted_attrs()
     return twin
 
@@ -46,7 +46,7 @@ def _trained_again(model: Any) -> Any:
 
 
 def on_onedal(model: Any) -> Any:
-    """The estimator that predicts as `model` does, on oneDAL; of a pipeline or a search, its last step."""
+    """The model with its SVC replaced by one on oneDAL, also in a pipeline or a search."""
     if hasattr(model, "best_estimator_"):
         return on_onedal(model.best_estimator_)
     if hasattr(model, "steps"):
@@ -57,6 +57,8 @@ def on_onedal(model: Any) -> Any:
 
 
 class Intelex(Peer):
+    """scikit-learn-intelex."""
+
     name = "scikit-learn-intelex"
     needs = ("sklearnex",)
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime: the model as skl2onnx writes it, float32 rows, all cores."""
+"""ONNX Runtime: the model as skl2onnx converts it, with float32 rows, on all cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dormie.lab.bench.peers.base import Peer, PeerUnavailableError, Predict, req
 
 
 def _convert(model: Any) -> bytes:
-    """skl2onnx knows many models and refuses the rest with errors of many types."""
+    """The model in ONNX format. skl2onnx refuses unsupported models with errors of many types."""
     from skl2onnx import to_onnx  # optional
     from skl2onnx.common.data_types import FloatTensorType  # optional
 
@@ -20,7 +20,7 @@ def _convert(model: Any) -> bytes:
     options = {"zipmap": False} if hasattr(model, "classes_") else None
     try:
         with warnings.catch_warnings():
-            # skl2onnx reads attributes that newer versions of scikit-learn announce the end of.
+            # skl2onnx reads attributes that are deprecated in newer versions of scikit-learn.
             warnings.simplefilter("ignore", FutureWarning)
             converted = to_onnx(model, initial_types=[("rows", rows)], options=options)
     except Exception as error:
@@ -30,6 +30,8 @@ def _convert(model: Any) -> bytes:
 
 
 class OnnxRuntime(Peer):
+    """ONNX Runtime."""
+
     name = "onnxruntime"
     needs = ("onnxruntime", "skl2onnx")
 

@@ -9,7 +9,7 @@ from dormie.lab.bench.peers.base import Peer, Predict
 
 
 class Dormie(Peer):
-    """All stages, or only some: `methods` as `dormie.compile` takes them."""
+    """dormie with all methods, or with some: `methods` is that of `dormie.compile`."""
 
     def __init__(self, name: str, methods: list[str] | None = None) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""scikit-learn itself: the labels everybody else has to give."""
+"""scikit-learn itself, whose labels are the reference."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dormie.lab.bench.peers.base import Peer, Predict, require_estimator
 
 
 class ScikitLearn(Peer):
+    """scikit-learn."""
+
     name = "scikit-learn"
     needs = ("sklearn",)
 

@@ -19,7 +19,7 @@ VECTORS = {
 ERROR_PERCENT = {"ORIG": 1.4, "VSV": 1.0, "RS": 1.1}
 MULTIPLY_ADDS = {"ORIG": 14_000_000, "VSV": None, "RS": 650_000}
 
-# Of the reduced sets: thresholds, and the errors of the digit's own machine with each.
+# The thresholds of the reduced sets, and the errors of each digit's own machine with them.
 _THRESHOLDS = {
     "VSV": (1.39606, 3.98722, 1.27175, 1.26518, 2.18764, 2.05222, 0.95086, 3.0969, -1.06981, 1.10586),
     "Bayes": (1.48648, 4.43154, 1.33081, 1.42589, 2.3727, 2.21349, 1.06629, 3.34772, -1.19615, 1.10074),

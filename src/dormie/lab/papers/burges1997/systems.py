@@ -1,11 +1,11 @@
-"""The systems that Burges and Schoelkopf compare, trained and reduced again.
+"""Trains and reduces again the systems that Burges and Schoelkopf compare.
 
     ORIG    ten machines, one for each digit against the rest
-    VSV     trained again on the support vectors and on those moved by a pixel
-    RS      a reduced set for each of those, of the size that the paper gave it and with the paper's goal, |w - w'|
-    shared  one reduced set for all ten, whose goal is the outputs on training digits; the paper has no such thing
+    VSV     trained again on the support vectors and on copies shifted by a pixel
+    RS      a reduced set for each VSV machine, of the paper's size and with the paper's objective, |w - w'|
+    shared  one reduced set for all ten, fitted to the outputs on training digits; not in the paper
 
-Digits are scaled to unit length, so that `(x.y)^5` compares shapes and not amounts of ink.
+Digits are scaled to unit length, so that `(x.y)^5` compares shapes and not the amount of ink.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Digits:
 
     @classmethod
     def load(cls, training_rows: int, test_rows: int) -> Digits:
-        """The first so many of MNIST."""
+        """The first digits of MNIST."""
         data = datasets.load("mnist")
         assert data.y_test is not None
         X, X_test = (_unit(rows) for rows in (data.X[:training_rows], data.X_test[:test_rows]))
         return cls(X, data.y[:training_rows], X_test, data.y_test[:test_rows])
 
     def to_fit_on(self) -> Rows:
-        """The training digits, and each of them moved by a pixel in eight directions."""
+        """The training digits, and each of them shifted by a pixel in eight directions."""
         from dormie.estimators.invariances import Shifts  # here: scikit-learn is optional
 
         return np.concatenate([self.X, *Shifts(directions=8)(self.X)])
@@ -60,14 +60,14 @@ def _unit(rows: Floats) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Ten machines as one machine of ten outputs, and how many vectors each of them has; (n,) if n serve all ten."""
+    """Ten machines as one machine of ten outputs, and how many vectors each has; (n,) if all ten share n vectors."""
 
     machine: Machine
     vectors: tuple[int, ...]
 
     @property
     def multiply_adds(self) -> int:
-        """A row: its length, its product with every vector, and the weights of every vector."""
+        """Multiply-adds per row: for its length, for its product with every vector, and for every weight."""
         d, total = self.machine.n_features, sum(self.vectors)
         weights = total if len(self.vectors) == self.machine.n_outputs else total * self.machine.n_outputs
         return d + total * d + weights
@@ -76,12 +76,12 @@ class System:
         return FullSum(self.machine).outputs(rows.astype(np.float64))
 
     def moved(self, shifts: Floats) -> System:
-        """With other thresholds."""
+        """The same system with shifted thresholds."""
         return replace(self, machine=replace(self.machine, bias=self.machine.bias + shifts))
 
 
 def train(digits: Digits) -> Any:
-    """A VirtualSVC, which keeps the machines of its first training."""
+    """A VirtualSVC, which also keeps the estimators of its first training."""
     from dormie.estimators import VirtualSVC  # here: scikit-learn is optional
     from dormie.estimators.invariances import Shifts  # here: scikit-learn is optional
 
@@ -97,7 +97,7 @@ def train(digits: Digits) -> Any:
 
 
 def _svc() -> Any:
-    """With the paper's kernel and C; of scikit-learn-intelex where that is installed, as it trains much faster."""
+    """An SVC with the paper's kernel and C; scikit-learn-intelex's if installed, because it trains much faster."""
     try:
         from sklearnex.svm import SVC  # optional
     except ImportError:
@@ -114,7 +114,7 @@ def virtual(model: Any) -> System:
 
 
 def reduced(model: Any, sizes: tuple[int, ...]) -> System:
-    """Each machine of the second training as a reduced set of its own."""
+    """A reduced set for each machine of the second training."""
     machines = [read(estimator) for estimator in model.estimators_]
     return _system(model, [fit(machine, n).machine() for machine, n in zip(machines, sizes, strict=True)])
 
@@ -129,5 +129,5 @@ def _system(model: Any, machines: list[Machine]) -> System:
 
 
 def bayes_shifts(outputs: Floats, y: Labels) -> Floats:
-    """What to add to each digit's output for the fewest errors of its sign on labelled rows."""
+    """The shift of each digit's output that gives the fewest wrong signs on labelled rows."""
     return np.array([least_errors_shift(outputs[:, digit], y == digit, zero=True) for digit in DIGITS])

@@ -1,8 +1,8 @@
-"""Burges and Schoelkopf 1997, *Improving the Accuracy and Speed of Support Vector Machines*: Tables 1 to 3 again.
+"""Burges and Schoelkopf 1997, *Improving the Accuracy and Speed of Support Vector Machines*: Tables 1 to 3.
 
-Ten machines of degree 5 on MNIST gain accuracy from virtual support vectors and speed from reduced sets. Beside the
-paper's systems stand reduced sets that serve all ten outputs (see `burges1997_systems`). Labels of test digits are
-used for counting errors only, but for the column of Table 2 that says so.
+Ten machines of degree 5 on MNIST gain accuracy from virtual support vectors and speed from reduced sets. In addition to
+the paper's systems there are reduced sets that all ten outputs share (see `systems.py`). Labels of test digits serve
+only to count errors, except in the column of Table 2 that says so.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from dormie.lab.papers.table import Numbers, Table
 from dormie.machine import Floats
 
 _TITLE = "Burges & Schoelkopf 1997, Table"
-_TIMED_ROWS = 2000  # take the largest system some seconds
+_TIMED_ROWS = 2000  # the largest system takes some seconds for them
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How many digits of MNIST; how many vectors for each digit, and in each set that serves all of them."""
+    """The number of MNIST digits, of vectors for each digit, and of vectors in each shared reduced set."""
 
     training_rows: int
     test_rows: int
@@ -50,7 +50,7 @@ SMALL = Extent(5_000, 2_000, tuple(size // 10 for size in printed.VECTORS["RS"])
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A system, and its outputs on the test digits."""
+    """A system and its outputs on the test digits."""
 
     system: System
     outputs: Floats
@@ -61,12 +61,12 @@ class Result:
 
 
 def tables(seconds: float) -> Iterator[Table]:
-    """All of MNIST: most of an hour with scikit-learn-intelex, and some hours without."""
+    """The tables for all of MNIST: most of an hour with scikit-learn-intelex, and some hours without."""
     return tables_of(FULL, seconds)
 
 
 def small_tables(seconds: float) -> Iterator[Table]:
-    """5,000 digits and a tenth of the vectors: the same steps in less than a minute."""
+    """The tables for 5,000 digits and a tenth of the vectors: less than a minute."""
     return tables_of(SMALL, seconds)
 
 
@@ -87,7 +87,7 @@ def tables_of(extent: Extent, seconds: float) -> Iterator[Table]:
 
 
 def table_1(results: Mapping[str, Result], y_test: Labels) -> Table:
-    """What virtual support vectors gain in accuracy, and cost in vectors."""
+    """The accuracy that virtual support vectors gain, and the vectors they cost."""
     columns: dict[str, Numbers] = {}
     for name in ("ORIG", "VSV"):
         columns[f"{name}, paper"] = printed.errors_and_vectors(name)
@@ -95,7 +95,7 @@ def table_1(results: Mapping[str, Result], y_test: Labels) -> Table:
     notes = (
         "of each digit: errors of its own machine on the test digits, and its vectors",
         "kernel (x.y)^5 on digits scaled to unit length; the paper does not say how it scales them",
-        "C = 10, with slacks added up as they are; the paper squares their sum",
+        "C = 10 with a penalty on the sum of the slacks; the paper squares that sum",
     )
     return Table(f"{_TITLE} 1: virtual support vectors", columns, notes)
 
@@ -119,12 +119,12 @@ def errors_of_each(outputs: Floats, y: Labels) -> list[int]:
 
 
 def error_percent(outputs: Floats, y: Labels) -> float:
-    """How many digits in a hundred are not that of their largest output."""
+    """The percentage of digits whose largest output is that of another digit."""
     return 100 * float(np.mean(outputs.argmax(axis=1) != y))
 
 
 def table_2(plain: Result, shifts: Floats, y_test: Labels) -> Table:
-    """Thresholds of the reduced sets: those of VSV, the best on training digits, and the best on test digits."""
+    """The thresholds of the reduced sets: VSV's own, the best on training digits, and the best on test digits."""
     kinds = {"VSV": np.zeros(len(DIGITS)), "Bayes": shifts, "test": bayes_shifts(plain.outputs, y_test)}
     columns = {f"{kind}, paper": printed.thresholds(kind) for kind in kinds}
     for kind, moved in kinds.items():
@@ -143,8 +143,8 @@ def _thresholds(bias: Floats, outputs: Floats, y_test: Labels) -> Numbers:
 
 
 def _times(results: Mapping[str, Result], rows: Rows, seconds: float) -> dict[str, float]:
-    ways = {name: predictor(result.system.machine).predict for name, result in results.items()}
-    return microseconds(ways, rows[:_TIMED_ROWS].astype(np.float64), seconds / len(ways), batch=_TIMED_ROWS)
+    predictors = {name: predictor(result.system.machine).predict for name, result in results.items()}
+    return microseconds(predictors, rows[:_TIMED_ROWS].astype(np.float64), seconds / len(predictors), batch=_TIMED_ROWS)
 
 
 def table_3(results: Mapping[str, Result], y_test: Labels, times: Mapping[str, float]) -> Table:
@@ -154,8 +154,8 @@ def table_3(results: Mapping[str, Result], y_test: Labels, times: Mapping[str, f
         columns[name] = {**measured(result, y_test), "microseconds": times[name]}
     notes = (
         "RS: with the thresholds that have the fewest errors on training digits",
-        "shared: one reduced set for all ten outputs, fitted on training digits and copies moved by a pixel",
-        "multiply-adds a row: for its length, its product with every vector, and every weight",
-        "microseconds a row: of the dense stage, which needs each distinct vector once only",
+        "shared: one reduced set for all ten outputs, fitted on training digits and copies shifted by a pixel",
+        "multiply-adds per row: for its length, its product with every vector, and every weight",
+        "microseconds per row: of the dense stage, which evaluates each distinct vector once",
     )
     return Table(f"{_TITLE} 3: reduced sets", columns, notes)

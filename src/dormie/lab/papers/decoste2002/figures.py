@@ -1,9 +1,9 @@
-"""DeCoste 2002, figures 1 and 2 again, on Sonar with w+ and w- first.
+"""DeCoste 2002, figures 1 and 2, on Sonar with w+ and w- first.
 
-Figure 1: rows far from the boundary need few landmarks. Figure 2: how often a guess is wrong that does not wait for
-the interval to leave zero behind. In the span form the guess by sphere caps (p+ > .5) is the sign of the interval's
-middle, and so is that of the reduced set of the first k landmarks with the bias as it is. They differ only by the bias,
-which the paper finds anew for each reduced set (its footnote 12), and so does this.
+Figure 1: rows far from the boundary need few landmarks. Figure 2: how often a guess is wrong that is made before the
+interval excludes zero. In the span form, the guess by sphere caps (p+ > .5) is the sign of the interval's middle. So is
+the guess by the reduced set of the first k landmarks, if it keeps the bias. The two differ only because the paper fits
+the bias anew for each reduced set (its footnote 12), and so do we.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _MARKS = {"certified ($F_L = F_H$)": "k--", "sphere caps ($p^+ > .5$)": "C0-", "
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What is known of every row (column) after every number of landmarks (line)."""
+    """The intervals and outputs of every row (column) after every number of landmarks (line)."""
 
-    outputs: Floats  # G, one a row
+    outputs: Floats  # G, one per row
     middles: Floats
     radii: Floats
     reduced: Floats  # outputs of the reduced sets, each with its own bias
@@ -40,11 +40,11 @@ class Curves:
 
     @property
     def steps(self) -> npt.NDArray[np.intp]:
-        """After how many landmarks each row is certain; all of them where it never is."""
+        """The number of landmarks after which each row is certain; all landmarks if it never is."""
         return np.where(self.certain.any(axis=0), self.certain.argmax(axis=0) + 1, len(self.certain))
 
     def errors(self) -> dict[str, npt.NDArray[np.intp]]:
-        """Rows guessed wrong after every number of landmarks; the certified way counts as wrong until it knows."""
+        """The number of wrong rows after every number of landmarks; rows that are not yet certified count as wrong."""
         positive = self.outputs > 0
         guesses = (positive_probability(self.middles, self.radii) > 0.5, self.reduced > 0)
         wrong = (~self.certain, *(guess != positive for guess in guesses))
@@ -58,21 +58,21 @@ def positive_probability(middles: Floats, radii: Floats) -> Floats:
 
 
 def curves(problem: Problem, stage: Geometry) -> Curves:
-    """Every training row, through all landmarks of the stage."""
+    """The curves of all training rows over all landmarks of the stage."""
     middles, radii = _paths(stage, problem.X)
     outputs = FullSum(stage.machine).outputs(problem.X)[:, 0]
     return Curves(outputs, middles, radii, middles - _excess_bias(stage, problem.C)[:, None])
 
 
 def _paths(stage: Geometry, rows: Floats) -> tuple[Floats, Floats]:
-    """Middles and radii, a line for every number of landmarks and a column for every row."""
+    """The middles and radii of the intervals: a line for every number of landmarks, a column for every row."""
     walks = [list(stage.walk(row)) for row in rows]
     middles, radii = ([[float(step[part][0]) for step in each] for each in walks] for part in (0, 1))
     return np.array(middles).T, np.array(radii).T
 
 
 def _excess_bias(stage: Geometry, C: float) -> Floats:
-    """What the bias is too large by, for every reduced set: half way between the classes' free support vectors."""
+    """The excess of each reduced set's bias: the mean of both classes' mean outputs on their free support vectors."""
     weights = stage.machine.weights[:, 0]
     free = np.abs(weights) < C * (1 - 1e-9)
     sides = [_paths(stage, stage.machine.points[free & side])[0] for side in (weights > 0, weights < 0)]
@@ -80,7 +80,7 @@ def _excess_bias(stage: Geometry, C: float) -> Floats:
 
 
 def draw(folder: Path) -> list[Path]:
-    """Both figures, as PNG files in the folder."""
+    """Write both figures to the folder as PNG files."""
     problem = sonar()
     machine, _ = problem.svm()
     first = problem.folded_weights()
@@ -94,7 +94,7 @@ def draw(folder: Path) -> list[Path]:
 
 
 def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path: Path) -> Path:
-    """One picture, with a panel for every order of landmarks, drawn without a display."""
+    """Draw a figure with a panel for every order of landmarks; this needs no display."""
     from matplotlib.figure import Figure  # optional
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")

@@ -1,4 +1,4 @@
-"""The problems of DeCoste 2002, Table 4: rows, the machines trained on them, and the numbers it printed."""
+"""The problems of DeCoste 2002, Table 4: their rows, how to train their machines, and the printed numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dormie.machine.kernels import RBF, Kernel, Normalized, Polynomial
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Training rows with labels -1 and 1, test rows (None: those that are no support vectors), and how to train."""
+    """Training rows with labels -1 and 1, test rows (None: training rows that are no support vectors), parameters."""
 
     title: str
     printed: Numbers
@@ -28,13 +28,13 @@ class Problem:
     y: npt.NDArray[Any] = field(repr=False)
     unseen: Floats | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
-    linear_C: float | None = None  # of the linear SVM that w+ and w- come from, where not C
+    linear_C: float | None = None  # of the linear SVM that w+ and w- come from, if it differs from C
     tolerance: float = 1e-3  # of the SVM's training
-    landmarks: int | None = None  # at most so many, w+ and w- not counted
-    random_orders: int = 3  # of SGMA; their rows are pooled
+    landmarks: int | None = None  # the most landmarks, not counting w+ and w-
+    random_orders: int = 3  # number of SGMA orders, whose results are pooled
 
     def svm(self) -> tuple[Machine, Floats]:
-        """The SVM, and the rows to test on."""
+        """The SVM and the test rows."""
         machine, support = train_svm(self.kernel, self.X, self.y, self.C, self.tolerance)
         return machine, np.delete(self.X, support, axis=0) if self.unseen is None else self.unseen
 
@@ -48,16 +48,16 @@ class Problem:
 
 
 def sonar() -> Problem:
-    """Rocks are the positive class, as in the paper."""
+    """Sonar; rocks are the positive class, as in the paper."""
     data = datasets.load("sonar")
     return Problem("Sonar", _SONAR, Normalized(Polynomial(1, 1, 2)), 1, data.X, -data.y, notes=(_NON_SV,))
 
 
 def haberman(early: bool = False) -> Problem:
-    """The paper's machine has 180 support vectors; a solver that is stopped early leaves about as many."""
+    """Haberman. The paper's machine has 180 support vectors; a solver that is stopped early gives about as many."""
     data = datasets.load("haberman")
     title = "Haberman, training stopped early (tolerance 0.1)" if early else "Haberman"
-    notes = (_NON_SV, "w+, w- from a linear SVM with C = 1: with C = 1,000 on raw features its training does not end")
+    notes = (_NON_SV, "w+, w- from a linear SVM with C = 1: with C = 1,000 on raw features it never finishes training")
     return Problem(
         title,
         _HABERMAN,
@@ -72,7 +72,7 @@ def haberman(early: bool = False) -> Problem:
 
 
 def misr_stand_in(training_rows: int = 2000, test_rows: int = 10_000, seed: int = 0) -> Problem:
-    """The MISR rows are not public: two Gaussian classes in 20 of 222 dimensions, with noise in all of them."""
+    """A stand-in for the MISR rows, which are not public: two Gaussian classes in 20 of 222 dimensions, plus noise."""
     random = np.random.default_rng(seed)
     directions = random.standard_normal((20, 222)) / np.sqrt(222)
     n = training_rows + test_rows
@@ -81,8 +81,8 @@ def misr_stand_in(training_rows: int = 2000, test_rows: int = 10_000, seed: int 
     hidden[:, 0] += y / 2
     X = hidden @ directions + 0.28 * random.standard_normal((n, 222)) / np.sqrt(222)
     notes = (
-        "A STAND-IN: the paper's MISR rows are not public. Made-up rows of the same shape (222 features, 2,000 rows), "
-        "RBF, sigma = 1, C = 0.1: compare the two orders, not the columns with the paper",
+        "A STAND-IN: the paper's MISR rows are not public. Synthetic rows of the same shape (222 features, 2,000 "
+        "rows), RBF, sigma = 1, C = 0.1: compare the two orders, not the columns with the paper",
         "300 landmarks and w+, w-, as in the paper (its largest k is 302); one random SGMA order",
     )
     train, test = slice(training_rows), slice(training_rows, None)

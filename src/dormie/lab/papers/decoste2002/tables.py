@@ -1,7 +1,7 @@
-"""DeCoste 2002, *Anytime Interval-Valued Outputs for Kernel Machines*: Table 4 again.
+"""DeCoste 2002, *Anytime Interval-Valued Outputs for Kernel Machines*: Table 4.
 
-k is how many landmarks a row needs until its interval lies on one side of zero. Every answer so found is held against
-the full sum. The paper's order of landmarks (SGMA) stands beside two of ours (see `dormie.numerics.greedy_order`).
+k is the number of landmarks that a row needs until its interval lies on one side of zero. Every answer is compared with
+the full sum. The paper's order of landmarks (SGMA) is compared with two of ours (see `dormie.numerics.greedy_order`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dormie.simplify import simplify
 
 
 def tables(seconds: float) -> Iterator[Table]:
-    """One table a problem; `seconds` of measuring for each."""
+    """A table for each problem, with `seconds` of measuring for each."""
     for problem in (sonar(), haberman(), haberman(early=True), misr_stand_in()):
         yield table(problem, seconds)
 
 
 def table(problem: Problem, seconds: float) -> Table:
-    """Table 4's lines for one problem: the paper, and a column for each way to order landmarks."""
+    """Table 4's lines for one problem: a column for the paper, and a column for each order of landmarks."""
     machine, test = problem.svm()
     fisher, first = _fisher_machine(problem), problem.folded_weights()
     several = orders(problem.random_orders)
@@ -53,7 +53,7 @@ def table(problem: Problem, seconds: float) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """A machine's geometry stages, one for every order of landmarks, with and without w+ and w- first."""
+    """The geometry stages of a machine, one for every order of landmarks, with and without w+ and w- first."""
 
     machine: Machine
     folded: list[Geometry]
@@ -82,7 +82,7 @@ def _signs(values: npt.NDArray[Any]) -> tuple[int, int]:
 
 
 def _counts(paths: Paths, training: Floats, test: Floats) -> Numbers:
-    """The lines on k, and whether any certified answer is not the full sum's."""
+    """The lines on k, and the number of certified answers that differ from the full sum."""
     machine, several = paths.machine, len(paths.folded)
     on_training, on_test = walk(paths.folded, training), walk(paths.folded, test)
     plain_training, plain_test = walk(paths.plain, training), walk(paths.plain, test)
@@ -104,27 +104,27 @@ def _counts(paths: Paths, training: Floats, test: Floats) -> Numbers:
 def _times(
     machine: Machine, smaller: Machine, stages: dict[str, Geometry], test: Floats, seconds: float
 ) -> dict[str, float]:
-    """Microseconds a row of every way to the answer, on the test rows repeated (as the paper did) to fill a batch."""
-    ways: dict[str, Any] = {name: predictor(machine, stage).predict for name, stage in stages.items()}
-    ways["NumPy"] = lambda rows: reference.outputs(machine, rows) > 0
-    ways["dense"] = predictor(machine).predict
-    ways["simplified"] = predictor(smaller).predict
-    return microseconds(ways, test, seconds / len(ways))
+    """Microseconds per row of every predictor, on the test rows, repeated (as in the paper) to fill a batch."""
+    predictors: dict[str, Any] = {name: predictor(machine, stage).predict for name, stage in stages.items()}
+    predictors["NumPy"] = lambda rows: reference.outputs(machine, rows) > 0
+    predictors["dense"] = predictor(machine).predict
+    predictors["simplified"] = predictor(smaller).predict
+    return microseconds(predictors, test, seconds / len(predictors))
 
 
 def _speed(times: dict[str, float], name: str) -> Numbers:
     return {
-        "full sum in NumPy: microseconds a row": times["NumPy"],
-        "dense stage: microseconds a row": times["dense"],
-        "dense stage after exact simplification: microseconds a row": times["simplified"],
-        "geometry: microseconds a row": times[name],
+        "full sum in NumPy: microseconds per row": times["NumPy"],
+        "dense stage: microseconds per row": times["dense"],
+        "dense stage after exact simplification: microseconds per row": times["simplified"],
+        "geometry: microseconds per row": times[name],
         "geometry: times as fast as the full sum in NumPy": times["NumPy"] / times[name],
         "geometry: times as fast as the dense stage": times["dense"] / times[name],
     }
 
 
 def _fisher_machine(problem: Problem) -> Machine:
-    """A kernel Fisher discriminant on the same rows: every row is a term."""
+    """A kernel Fisher discriminant on the same rows, with every row as a term."""
     from dormie.estimators import KernelFisherDiscriminant  # here: scikit-learn is optional
 
     return read(KernelFisherDiscriminant(kernel=problem.kernel).fit(problem.X, problem.y))

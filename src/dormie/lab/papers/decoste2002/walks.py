@@ -1,4 +1,4 @@
-"""How many landmarks a row needs, counted one at a time: the k of DeCoste 2002."""
+"""Counts how many landmarks a row needs, one at a time: the k of DeCoste 2002."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Order = Callable[[Machine, int], npt.NDArray[np.intp]]
 
 
 def orders(random_orders: int) -> dict[str, list[Order]]:
-    """The paper's way to order landmarks, which draws candidates and so is tried a few times, and two of ours."""
+    """The paper's order of landmarks, which is random and so is drawn several times, and two of ours."""
     return {
         "SGMA": [_seeded(seed) for seed in range(random_orders)],
         "w-greedy": [w_greedy],
@@ -30,13 +30,13 @@ def _seeded(seed: int) -> Order:
 
 
 def build(machine: Machine, landmarks: Floats, first: Floats | None = None) -> Geometry:
-    """The stage over landmarks, w+ and w- before them where given."""
+    """The stage with these landmarks, preceded by `first` (w+ and w-) if given."""
     landmarks = landmarks if first is None else np.vstack([first, landmarks])
     return Geometry.build(machine, _independent(machine, landmarks))
 
 
 def _independent(machine: Machine, landmarks: Floats) -> Floats:
-    """The landmarks without those that add nothing to the ones before: where w+ and w- come first, some do."""
+    """The landmarks without those that are linear combinations in feature space of earlier ones, such as w+ and w-."""
     residual = machine.kernel.matrix(landmarks, landmarks)
     least = LEAST_RESIDUAL * np.diagonal(residual)
     kept = []
@@ -49,7 +49,7 @@ def _independent(machine: Machine, landmarks: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Landmarks each row used, and the answer it found (-1: not settled by all of them)."""
+    """The number of landmarks that each row used, and its answer (-1 if all landmarks do not settle it)."""
 
     steps: npt.NDArray[np.intp]
     answers: npt.NDArray[np.intp]
@@ -59,12 +59,12 @@ class Walks:
 
 
 def k_numbers(prefix: str, least: int, most: int, mean: float, median: float) -> Numbers:
-    """The two lines that Table 4 gives to every set of rows."""
+    """The two lines of Table 4 for a set of rows."""
     return {f"{prefix}: k min, max": (int(least), int(most)), f"{prefix}: k mean, median": (float(mean), median)}
 
 
 def walk(stages: Sequence[Geometry], rows: Floats) -> Walks:
-    """Every row through every stage, one landmark at a time, until its sign is certain; stage after stage."""
+    """Pass every row through each stage, one landmark at a time, until its sign is certain."""
     found = [_walk_one(stage, row) for stage in stages for row in np.asarray(rows, dtype=np.float64)]
     return Walks(np.array([k for k, _ in found], dtype=np.intp), np.array([a for _, a in found], dtype=np.intp))
 

@@ -1,4 +1,4 @@
-"""DeCoste & Mazzoni 2003, the plot of proportionality again: a row far from the border needs few support vectors."""
+"""DeCoste & Mazzoni 2003, the plot of proportionality: a row far from the boundary needs few support vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.lab import datasets
-from dormie.lab.papers.decoste2003.pairs import CALIBRATED, PAIRS, SIMPLE, SMOOTHED, Extent, Pair, degree_9, ways
+from dormie.lab.papers.decoste2003.pairs import CALIBRATED, PAIRS, SIMPLE, SMOOTHED, Extent, Pair, degree_9, variants
 from dormie.machine import Floats, Machine
 from dormie.methods.base import Stage
 from dormie.numerics.evaluate import FullSum
@@ -17,11 +17,11 @@ _PAIR = (4, 9)  # a hard one
 
 
 def draw(folder: Path) -> list[Path]:
-    """One figure, a PNG file in the folder."""
+    """Write one figure to the folder as a PNG file."""
     extent = Extent(PAIRS, ())
     pair = Pair.of(datasets.load("mnist"), _PAIR, extent)
     machine = degree_9(pair)
-    stages = ways(machine, pair, extent)
+    stages = variants(machine, pair, extent)
     several = {name: steps(stages[name][0], machine, pair.test) for name in (SIMPLE, SMOOTHED, CALIBRATED)}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "decoste2003-proportionality.png"
@@ -30,14 +30,14 @@ def draw(folder: Path) -> list[Path]:
 
 
 def steps(stage: Stage, machine: Machine, rows: Floats) -> npt.NDArray[np.int64]:
-    """Support vectors that each row touches; all of them where the stage settles nothing."""
+    """The number of support vectors that each row is compared with; all of them if the stage does not settle it."""
     found = stage.decide(rows)
     assert found.settled is not None
     return np.where(found.settled, found.evaluations, machine.n_points)
 
 
 def plot(sizes: Floats, several: dict[str, npt.NDArray[np.int64]], title: str, path: Path) -> None:
-    """|G| against steps, a panel for each kind of thresholds, drawn without a display."""
+    """Plot steps over |G|, with a panel for each kind of thresholds; this needs no display."""
     from matplotlib.figure import Figure  # optional
 
     figure = Figure(figsize=(12, 4.2), layout="constrained")

@@ -1,4 +1,4 @@
-"""Plans free to choose their stages, for the pairs of DeCoste & Mazzoni 2003: what a stated risk buys in seconds."""
+"""Plans that are free to choose any stages, for the pairs of DeCoste & Mazzoni 2003: the time a risk saves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dormie.predictor import cascade
 
 @dataclass(frozen=True)
 class Free:
-    """One pair's plan, and what it did on the pair's own test digits."""
+    """The plan of one pair, and its results on the pair's own test digits."""
 
     pair: str
     stages: str
@@ -27,7 +27,7 @@ class Free:
     evaluations: float
     disagreements: int
     rows: int
-    dense: float  # microseconds a row
+    dense: float  # microseconds per row, as is `plan`
     plan: float
     compiling: float  # seconds
 
@@ -67,8 +67,8 @@ def free_table(title: str, found: list[Free]) -> Table:
             "all": sum(each.disagreements for each in found),
         },
         "of rows": {**{each.pair: each.rows for each in found}, "all": sum(each.rows for each in found)},
-        "dense, us a row": {**{each.pair: each.dense for each in found}, "all": dense / len(found)},
-        "plan, us a row": {**{each.pair: each.plan for each in found}, "all": plan / len(found)},
+        "dense, us per row": {**{each.pair: each.dense for each in found}, "all": dense / len(found)},
+        "plan, us per row": {**{each.pair: each.plan for each in found}, "all": plan / len(found)},
         "times as fast": {**{each.pair: each.dense / each.plan for each in found}, "all": dense / plan},
         "compiling, s": {each.pair: each.compiling for each in found},
     }

@@ -1,9 +1,9 @@
-"""DeCoste & Mazzoni 2003: pairs of MNIST digits, the machines that tell them apart, and the ways to stop early.
+"""DeCoste & Mazzoni 2003: pairs of MNIST digits, the machines that separate them, and the variants of stopping early.
 
-Of a pair's training digits 5,000 are held out, by seed; the others train the machine. Calibrated thresholds and filters
-are fitted on those that train, and all held-out digits certify them. The paper's thresholds, which promise nothing, are
-of the held-out digits: support vectors are nearest to themselves, so training digits say little of others. Test digits
-only judge.
+Of each pair's training digits, 5,000 are held out at random, and the others train the machine. Calibrated thresholds
+and filters are fitted on the training digits, and certified on all held-out digits. The paper's thresholds, which carry
+no guarantee, are measured on the held-out digits: a support vector is nearest to itself, so training digits are not
+typical. Test digits serve only for evaluation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dormie.methods.nearest import Nearest
 from dormie.planner.risk.calibration import certify
 
 Signs = npt.NDArray[np.int64]
-Stages = tuple[Stage, ...]  # before the dense one
+Stages = tuple[Stage, ...]  # without the dense one
 
 PAIRS = tuple(combinations(range(10), 2))
 RISK = 1e-3
@@ -39,10 +39,10 @@ _CAUTIONS = np.geomspace(12, 0.4, 45).tolist()
 
 @dataclass(frozen=True)
 class Extent:
-    """Which pairs, how many of their digits, and at most how many terms before the dense stage."""
+    """The pairs, the number of their digits, and the most terms before the dense stage."""
 
     pairs: tuple[tuple[int, int], ...]
-    free_pairs: tuple[tuple[int, int], ...]  # for which a plan free to choose its stages is compiled, which takes long
+    free_pairs: tuple[tuple[int, int], ...]  # pairs for which a plan of any stages is compiled, which takes long
     held_out: int = 5000
     most_rows: int = 100_000  # of each kind
     risk: float = RISK
@@ -51,7 +51,7 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The digits of two classes, the first one positive; and test digits of all ten classes."""
+    """The digits of two classes, of which the first is positive, and test digits of all ten classes."""
 
     name: str
     train: Floats = field(repr=False)
@@ -101,8 +101,8 @@ SIMPLE, SMOOTHED, CALIBRATED = "simple", "smoothed", "calibrated"
 WITH_FILTER = "filter, "
 
 
-def ways(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
-    """The paper's thresholds and calibrated ones, without and with the linear filter before them."""
+def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
+    """Stages with the paper's thresholds and with calibrated ones, without and with the linear filter before them."""
     first, last = LinearFilter.fit(machine, pair.train), min(extent.budget, machine.n_points)
     simple, smoothed = (
         Nearest.fit(machine, pair.held_out, mode="paper", steps=range(1, last + 1), window=window)
@@ -120,10 +120,10 @@ def ways(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
 
 
 def certified(stages: tuple[CautiousStage, ...], rows: Floats, risk: float) -> Stages:
-    """The stages with one caution for all, the boldest that held-out rows certify; none where no caution passes."""
+    """The stages at the smallest caution, the same for all, that held-out rows certify; none if no caution passes."""
     right = Dense(stages[0].machine).decide(rows).answers
-    promise = certify(lambda caution: _disagrees(_all(stages, caution), rows, right), _CAUTIONS, risk, CONFIDENCE)
-    return () if promise is None else _all(stages, promise.evidence.caution)
+    guarantee = certify(lambda caution: _disagrees(_all(stages, caution), rows, right), _CAUTIONS, risk, CONFIDENCE)
+    return () if guarantee is None else _all(stages, guarantee.evidence.caution)
 
 
 def _all(stages: tuple[CautiousStage, ...], caution: float) -> tuple[CautiousStage, ...]:
@@ -131,7 +131,7 @@ def _all(stages: tuple[CautiousStage, ...], caution: float) -> tuple[CautiousSta
 
 
 def _disagrees(stages: tuple[CautiousStage, ...], rows: Floats, right: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-    """Which rows are settled wrongly, each by the first stage that settles it."""
+    """Whether each row is settled wrongly by the first stage that settles it."""
     wrong, waiting = np.zeros(len(right), dtype=bool), np.arange(len(right))
     for stage in stages:
         found = stage.decide(rows[waiting])

@@ -1,9 +1,10 @@
-"""DeCoste & Mazzoni 2003, *Fast Query-Optimized Kernel Machine Classification*: its 45 pairs of MNIST digits again.
+"""DeCoste & Mazzoni 2003, *Fast Query-Optimized Kernel Machine Classification*: its 45 pairs of MNIST digits.
 
-k is how many support vectors a row touches: one for the linear filter, then the nearest ones, then, where the sum never
-leans far enough, all of them; and one at least, for a sketch that settles a row alone is not for nothing. L/k over many
-machines is the sum of their support vectors over the sum of their mean k. As in the paper, the sketch that gives each
-row its order is not in k otherwise; a line of its own says what it costs, and it is in the seconds.
+k is the number of support vectors that a row is compared with: one for the linear filter, then the nearest ones, and
+all of them if the partial sum never passes a threshold. It is at least one, because a row that the sketch alone settles
+is not free. L/k over many machines is the sum of their support vectors divided by the sum of their mean k. As in the
+paper, k does not include the sketch, by which each row finds its order. A separate line includes its cost, and so do
+the seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dormie.lab.papers.decoste2003.pairs import (
     Extent,
     Pair,
     Stages,
-    ways,
+    variants,
 )
 from dormie.lab.papers.table import Numbers, Table
 from dormie.machine import Machine
@@ -37,7 +38,7 @@ from dormie.methods.nearest import Nearest
 from dormie.predictor import cascade
 from dormie.progress import Progress
 
-FULL = Extent(PAIRS, ((0, 1), (2, 7), (3, 8), (4, 9)))  # two easy ones, two hard ones
+FULL = Extent(PAIRS, ((0, 1), (2, 7), (3, 8), (4, 9)))  # two easy pairs and two hard ones
 SMALL = Extent(((0, 1), (3, 8)), (), held_out=500, most_rows=700, risk=0.01, budget=256)
 
 _TITLE = "DeCoste & Mazzoni 2003"
@@ -48,21 +49,21 @@ _PRINTED: Numbers = {f"{_OWN}: L/k, mean over the pairs": 111, f"{_OWN}: errors 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One machine, one way: support vectors touched by each row, and what came of it."""
+    """The result of one variant for one machine."""
 
-    evaluations: npt.NDArray[np.int64]  # of the pair's own test digits
-    work: float  # evaluations a row, with what the sketch costs
+    evaluations: npt.NDArray[np.int64]  # of each of the pair's own test digits, at least 1
+    work: float  # evaluations per row, including the cost of the sketch
     disagreements: int
     errors: int
-    filtered: float  # share of the rows
-    microseconds: float  # a row
+    filtered: float  # share of the rows that the filter settles
+    microseconds: float  # per row
     ten: npt.NDArray[np.int64]  # evaluations of test digits of all ten classes
     ten_disagreements: int
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One machine: its size, its errors, the dense stage's time, and every way."""
+    """One machine: its size, its errors, the dense stage's time per row, and the outcome of every variant."""
 
     pair: str
     points: int
@@ -73,17 +74,17 @@ class Result:
 
 
 def tables(_seconds: float) -> Iterator[Table]:
-    """All pairs with both kernels: some forty minutes. So many machines are timed in three rounds each, no more."""
+    """All pairs with both kernels: about forty minutes. Each machine is timed in only three rounds."""
     return tables_of(FULL)
 
 
 def small_tables(_seconds: float) -> Iterator[Table]:
-    """Two pairs, a few hundred digits of each: the same steps in seconds, at a risk that so few rows can show."""
+    """Two pairs with a few hundred digits each: a few seconds, at a risk that so few rows can certify."""
     return tables_of(SMALL)
 
 
 def tables_of(extent: Extent) -> Iterator[Table]:
-    """For each kernel: all machines together, each pair, and plans free to choose their stages."""
+    """For each kernel: all machines together, each pair, and plans that are free to choose any stages."""
     data = datasets.load("mnist")
     for kernel, train in MACHINES.items():
         results, free = [], []
@@ -103,8 +104,8 @@ def tables_of(extent: Extent) -> Iterator[Table]:
 
 
 def measure(machine: Machine, pair: Pair, extent: Extent) -> Result:
-    """All ways on the pair's own test digits and on all ten digits, timed in turns with the dense stage."""
-    full, found = Dense(machine), ways(machine, pair, extent)
+    """Run all variants on the pair's own test digits and on all ten digits, timed in turns with the dense stage."""
+    full, found = Dense(machine), variants(machine, pair, extent)
     right, right_of_ten = (full.decide(rows).answers for rows in (pair.test, pair.all_ten))
     tasks = {name: partial(cascade.answers, (*stages, full), pair.test) for name, stages in {"": (), **found}.items()}
     times = {name: 1e6 * min(spent) / len(pair.test) for name, spent in interleave(tasks, 0).items()}
@@ -140,23 +141,23 @@ def _errors(machine: Machine, answers: npt.NDArray[np.intp], pair: Pair) -> int:
 
 
 def together(kernel: str, results: list[Result], before: str, extent: Extent) -> Table:
-    """All machines of one kernel, with the filter before the nearest stage or without: how far each way goes."""
+    """The results of all machines of one kernel together, with or without the filter before the nearest stage."""
     columns = {"paper": _PRINTED if before else {}}
     columns |= {kind: _summary(results, before + kind) for kind in (SIMPLE, SMOOTHED, CALIBRATED)}
     notes = (
-        "k: support vectors touched by a row, the filter counting as one; L/k: of all machines together, sum over sum",
-        "simple, smoothed: the paper's thresholds, of the held-out digits; they promise nothing",
+        "k: support vectors compared with a row, the filter counting as one; L/k: sum of L over sum of k, all machines",
+        "simple, smoothed: the paper's thresholds, measured on held-out digits; they carry no guarantee",
         f"calibrated: at most {100 * extent.risk:g} % disagreement, certified on held-out digits with 95 % confidence",
-        f"at most {extent.budget:,} nearest ones, 60 PCA dimensions; then the dense stage",
+        f"at most {extent.budget:,} nearest support vectors, 60 PCA dimensions; then the dense stage",
         "all ten digits: every fifth test digit of MNIST, most of them of neither class",
-        "the text of the paper at hand has lost its numbers but for the 111-fold of its last section",
+        "our copy of the paper lacks its numbers, except for the 111-fold of its last section",
     )
     title = f"{_TITLE}: {len(results)} pairs of MNIST digits, {kernel}, {'with' if before else 'without'} the filter"
     return Table(title, columns, notes)
 
 
 def _summary(results: list[Result], name: str) -> Numbers:
-    """One way over all machines."""
+    """The results of one variant over all machines."""
     points = np.array([each.points for each in results])
     outcomes = [each.outcomes[name] for each in results]
     rows = sum(each.rows for each in results)
@@ -166,14 +167,14 @@ def _summary(results: list[Result], name: str) -> Numbers:
         f"{_KEPT} L: least, most": (int(points.min()), int(points.max())),
         f"{_KEPT} L: mean": float(points.mean()),
         **_k_numbers(_OWN, points, [each.evaluations for each in outcomes]),
-        f"{_OWN}: L/k, with what the sketch costs": float(points.sum() / sum(each.work for each in outcomes)),
+        f"{_OWN}: L/k, including the cost of the sketch": float(points.sum() / sum(each.work for each in outcomes)),
         f"{_OWN}: disagreements": int(wrong.sum()),
         f"{_OWN}: disagreements, %": 100 * float(wrong.sum()) / rows,
         f"{_OWN}: most in one pair, %": max(100 * w / each.rows for w, each in zip(wrong, results, strict=True)),
         f"{_OWN}: errors more than the machine's": sum(each.outcomes[name].errors - each.errors for each in results),
         f"{_OWN}: errors of the machines": sum(each.errors for each in results),
         f"{_OWN}: settled by the filter, %": 100 * float(np.mean([each.filtered for each in outcomes])),
-        f"{_OWN}: microseconds a row": float(np.mean([each.microseconds for each in outcomes])),
+        f"{_OWN}: microseconds per row": float(np.mean([each.microseconds for each in outcomes])),
         f"{_OWN}: times as fast as the dense stage": dense / sum(each.microseconds for each in outcomes),
         **_k_numbers(_TEN, points, [each.ten for each in outcomes]),
         f"{_TEN}: disagreements, %": 100
@@ -195,14 +196,14 @@ def _k_numbers(rows: str, points: npt.NDArray[np.int64], evaluations: list[npt.N
 
 
 def each_pair(kernel: str, results: list[Result]) -> Table:
-    """A line for each pair: L/k and disagreements of every way."""
+    """A line for each pair: L/k and disagreements of every variant."""
     columns: dict[str, Numbers] = {
         "L": {each.pair: each.points for each in results},
         "errors": {each.pair: each.errors for each in results},
     }
     for name in results[0].outcomes:
         columns[name] = {each.pair: _fold(each, name) for each in results}
-    notes = ("errors of the machine; L/k and disagreements of each way, on the pair's own test digits",)
+    notes = ("errors of the machine; L/k and disagreements of each variant, on the pair's own test digits",)
     return Table(f"{_TITLE}: each pair, {kernel}", columns, notes)
 
 

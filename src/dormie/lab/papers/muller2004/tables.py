@@ -1,8 +1,8 @@
-"""Muller 2004, *Fast Stopping in Support Vector Machine Classifiers*: its three machines again.
+"""Muller 2004, *Fast Stopping in Support Vector Machine Classifiers*: its three machines.
 
-The paper adds one term at a time, in Octave, and stops when what is left cannot change the sign. `terms_needed` counts
-those terms for all rows at once; `one_at_a_time` walks through them as the paper did, for the seconds. The stage adds
-terms in panels, which is what pays on today's machines.
+The paper adds one term at a time, in Octave, and stops when the remaining terms cannot change the sign. `terms_needed`
+counts those terms for all rows at once; `one_at_a_time` adds them in a loop as the paper did, to compare seconds. Our
+stage adds terms in panels, which is faster on today's computers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dormie.methods.fast_stopping.stage import FastStopping, largest_first
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A trained machine, labelled test rows, and what the paper printed of them."""
+    """A trained machine, labelled test rows, and the numbers that the paper printed."""
 
     title: str
     printed: Numbers
@@ -36,14 +36,14 @@ class Problem:
 
 
 def tables(seconds: float) -> Iterator[Table]:
-    """One table a machine; `seconds` of measuring for each."""
+    """A table for each machine, with `seconds` of measuring for each."""
     yield table(synthetic(), seconds)
     for digit in (1, 2):
         yield table(mnist(digit), seconds)
 
 
 def synthetic(seed: int = 0) -> Problem:
-    """1,000 training and 100 test points in the plane, an ellipse between the classes and a narrow gap along it."""
+    """1,000 training and 100 test points in the plane; an ellipse with a narrow gap along it separates the classes."""
     candidates = np.random.default_rng(seed).uniform(-1, 1, (1500, 2))
     outside = candidates[:, 0] ** 2 + 4 * candidates[:, 1] ** 2 - 0.8
     kept = np.flatnonzero(np.abs(outside) > 0.1)[:1100]
@@ -83,14 +83,14 @@ def _printed(points: int, rows: int, right: float, full: float, stopped: float) 
 
 
 def table(problem: Problem, seconds: float) -> Table:
-    """One machine: the paper beside what is measured here."""
+    """The table of one machine: the printed numbers beside those measured here."""
     return Table(
         f"Muller 2004: {problem.title}", {"paper": problem.printed, "here": measure(problem, seconds)}, problem.notes
     )
 
 
 def measure(problem: Problem, seconds: float) -> Numbers:
-    """Terms and seconds: of the full sum, of stopping term by term, and of the two stages."""
+    """Terms and seconds of the full sum, of stopping term by term, and of the two stages."""
     machine, rows = problem.machine, problem.rows
     stage = FastStopping(machine)
     found = stage.decide(rows)
@@ -99,9 +99,9 @@ def measure(problem: Problem, seconds: float) -> Numbers:
         "support vectors": machine.n_points,
         "test rows": len(rows),
         "share of test rows right": float(np.mean(predictor(machine, stage).predict(rows) == problem.labels)),
-        "terms a row, stopping": float(terms_needed(machine, rows, one_sided=False).mean()),
-        "terms a row, one-sided tails": float(terms_needed(machine, rows, one_sided=True).mean()),
-        "terms a row, the stage (in panels)": float(np.mean(found.evaluations)),
+        "terms per row, stopping": float(terms_needed(machine, rows, one_sided=False).mean()),
+        "terms per row, one-sided tails": float(terms_needed(machine, rows, one_sided=True).mean()),
+        "terms per row, the stage (in panels)": float(np.mean(found.evaluations)),
         **_loop_seconds(machine, rows),
         **_stage_times(machine, stage, rows, seconds),
         "answers that differ from the full sum": differences(machine, rows, certain),
@@ -118,19 +118,19 @@ def _loop_seconds(machine: Machine, rows: Floats) -> Numbers:
 
 
 def _stage_times(machine: Machine, stage: FastStopping, rows: Floats, seconds: float) -> Numbers:
-    ways = {"dense stage": predictor(machine).predict, "fast stopping stage": predictor(machine, stage).predict}
-    times = microseconds(ways, rows, seconds / len(ways))
+    predictors = {"dense stage": predictor(machine).predict, "fast stopping stage": predictor(machine, stage).predict}
+    times = microseconds(predictors, rows, seconds / len(predictors))
     return {
-        **{f"{name}: microseconds a row": time for name, time in times.items()},
+        **{f"{name}: microseconds per row": time for name, time in times.items()},
         "fast stopping stage: times as fast as the dense stage": times["dense stage"] / times["fast stopping stage"],
     }
 
 
 def terms_needed(machine: Machine, rows: Floats, one_sided: bool) -> npt.NDArray[np.intp]:
-    """After how many terms, largest first, the sign of each row is settled (equation 5 of the paper).
+    """The number of terms, largest first, after which the sign of each row is settled (equation 5 of the paper).
 
-    With one-sided tails, which need a kernel that is not negative on these rows, only the weights that could still
-    change the sign count.
+    One-sided tails count only the weights that could still change the sign. They require a kernel that is not negative
+    on these rows.
     """
     ordered = largest_first(machine)
     weights, roots = ordered.weights[:, 0], np.sqrt(ordered.kernel.diagonal(rows))[:, None]
@@ -142,7 +142,7 @@ def terms_needed(machine: Machine, rows: Floats, one_sided: bool) -> npt.NDArray
 
 
 def _tails(ordered: Machine, one_sided: bool) -> tuple[Floats, Floats]:
-    """How far the terms from each one on can still move the sum down and up, for rows with K(x, x) = 1."""
+    """How far the remaining terms can still move the sum down and up, after each term, for rows with K(x, x) = 1."""
     weights = ordered.weights[:, 0]
     sizes = np.abs(weights) * np.sqrt(ordered.kernel.diagonal(ordered.points))
     down, up = (np.append(np.cumsum(np.where(part, sizes, 0)[::-1])[::-1], 0) for part in (weights < 0, weights > 0))
@@ -150,7 +150,7 @@ def _tails(ordered: Machine, one_sided: bool) -> tuple[Floats, Floats]:
 
 
 def one_at_a_time(machine: Machine, rows: Floats, stop: bool) -> npt.NDArray[np.intp]:
-    """Answers from a plain loop over rows and terms, stopping where the tail allows it, or never."""
+    """Answers by a plain loop over rows and terms, which stops as soon as the tail allows it, or never."""
     ordered = largest_first(machine)
     tails = _tails(ordered, one_sided=False)[0].tolist() if stop else [np.inf] * (ordered.n_points + 1)
     terms = list(zip(ordered.points, ordered.weights[:, 0].tolist(), tails[1:], strict=True))

@@ -1,4 +1,4 @@
-"""What Ukkonen printed: his Table 1, accuracies and sizes on eleven of the IDA sets."""
+"""The numbers of Ukkonen's Table 1: accuracies and sizes on eleven of the IDA sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Printed(NamedTuple):
-    """One set: accuracies, support vectors of the SVM, kernel evaluations a row of the tree, vectors of both cpsp."""
+    """One set: accuracies, support vectors of the SVM, kernel evaluations per row of the tree, vectors of both cpsp."""
 
     dummy: float
     linear: float

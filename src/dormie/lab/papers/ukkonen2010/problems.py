@@ -1,8 +1,8 @@
-"""Ukkonen 2010: the IDA sets in training and test rows, and how their machines are tuned.
+"""Ukkonen 2010: the training and test rows of the IDA sets, and how their machines are tuned.
 
-The paper names neither its C nor its gamma, only a grid search and the support vectors that came of it. So here: of the
-pairs whose accuracy in cross-validation is within a standard error of the best one's, that pair whose machine is about
-as large as the paper's. All splits of a set share one pair.
+The paper gives neither C nor gamma, only that it used a grid search and how many support vectors resulted. So we take
+the pairs (C, gamma) whose accuracy in cross-validation is within a standard error of the best, and choose the one whose
+number of support vectors is closest to the paper's. All splits of a set use the same pair.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ TRAINING_ROWS = {  # as published with the sets; all other rows are test rows
     "banana": 400,
 }
 COSTS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # over the number of features
+GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # divided by the number of features
 LINEAR_COSTS = (0.01, 0.1, 1.0, 10.0)
 _FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Labelled rows to train and to test on, every feature of mean 0 and variance 1 over the training rows."""
+    """Labelled training and test rows; every feature has mean 0 and variance 1 over the training rows."""
 
     X: Floats = field(repr=False)
     y: Labels = field(repr=False)
@@ -58,16 +58,16 @@ class Split:
 
 
 def splits(name: str, count: int) -> list[Split]:
-    """The original splits first, as far as they are known, then random ones of the same sizes, by seed."""
+    """The original splits on file, followed by random ones of the same sizes."""
     data, random = datasets.load(name), np.random.default_rng(0)
-    known = [train for train, _ in datasets.ida_splits(name)][:count]
-    drawn = [random.permutation(len(data.y))[: TRAINING_ROWS[name]] for _ in range(count - len(known))]
-    return [Split.of(data, train) for train in (*known, *drawn)]
+    original = [train for train, _ in datasets.ida_splits(name)][:count]
+    drawn = [random.permutation(len(data.y))[: TRAINING_ROWS[name]] for _ in range(count - len(original))]
+    return [Split.of(data, train) for train in (*original, *drawn)]
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """A kernel and a C."""
+    """Trains SVMs with a given kernel and C."""
 
     kernel: Kernel
     C: float
@@ -76,7 +76,7 @@ class Trainer:
         return train_svm(self.kernel, split.X, split.y, self.C)[0]
 
     def scores(self, split: Split) -> Floats:
-        """Accuracies of cross-validation on the training rows, fold by fold."""
+        """The accuracy of each fold in cross-validation on the training rows."""
         from sklearn.model_selection import StratifiedKFold, cross_val_score  # optional
         from sklearn.svm import SVC  # optional
 
@@ -89,13 +89,13 @@ class Trainer:
 
 
 def linear_svm(several: list[Split]) -> Trainer:
-    """The C that does best in cross-validation."""
+    """The linear SVM with the C that is best in cross-validation."""
     scored = _scored((Trainer(Linear(), C) for C in LINEAR_COSTS), several)
     return max(scored, key=lambda trainer: scored[trainer].mean())
 
 
 def rbf_svm(several: list[Split], support_vectors: int) -> Trainer:
-    """The C and gamma with about so many support vectors, of those that do hardly worse than the best."""
+    """The RBF SVM closest in support vectors, among those within a standard error of the best accuracy."""
     features = several[0].X.shape[1]
     scored = _scored((Trainer(RBF(gamma / features), C) for C, gamma in product(COSTS, GAMMAS)), several)
     best = max(scored.values(), key=lambda scores: scores.mean())

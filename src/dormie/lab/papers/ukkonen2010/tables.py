@@ -1,7 +1,8 @@
-"""Ukkonen 2010, *The Support Vector Tree*: Table 1 again.
+"""Ukkonen 2010, *The Support Vector Tree*: Table 1.
 
-On twenty splits of eleven IDA sets, trees in place of an SVM, beside what else can be had for as few kernel evaluations
-(`ukkonen2010_ways`), and the paper's numbers (`ukkonen2010_printed`). Labels of test rows only judge.
+On twenty splits of eleven IDA sets, trees are compared with the SVM they approximate, with other classifiers of as few
+kernel evaluations (`classifiers.py`), and with the paper's numbers (`printed.py`). Labels of test rows serve only for
+evaluation.
 """
 
 from __future__ import annotations
@@ -13,10 +14,7 @@ import numpy as np
 
 from dormie.lab import datasets
 from dormie.lab.papers.table import Cell, Numbers, Table
-from dormie.lab.papers.ukkonen2010.printed import TABLE_1
-from dormie.lab.papers.ukkonen2010.problems import TRAINING_ROWS, Labels, Trainer, linear_svm, rbf_svm, splits
-from dormie.lab.papers.ukkonen2010.seconds import SET, walking
-from dormie.lab.papers.ukkonen2010.ways import (
+from dormie.lab.papers.ukkonen2010.classifiers import (
     DUMMY,
     FITTED,
     GREEDY,
@@ -26,8 +24,11 @@ from dormie.lab.papers.ukkonen2010.ways import (
     SVM,
     TRAINING,
     Answers,
-    ways,
+    classify,
 )
+from dormie.lab.papers.ukkonen2010.printed import TABLE_1
+from dormie.lab.papers.ukkonen2010.problems import TRAINING_ROWS, Labels, Trainer, linear_svm, rbf_svm, splits
+from dormie.lab.papers.ukkonen2010.seconds import SET, walking
 from dormie.machine.kernels import RBF
 from dormie.progress import Progress
 
@@ -39,7 +40,7 @@ _NEAR_PAPER, _NEAR_SVM = 0.02, 0.03  # in accuracy
 
 @dataclass(frozen=True)
 class Extent:
-    """Which sets, how many splits of each, and how many of them the machines are tuned on."""
+    """The sets, the number of splits of each, and the number of splits that the machines are tuned on."""
 
     sets: tuple[str, ...] = tuple(TRAINING_ROWS)
     splits: int = 20
@@ -52,11 +53,11 @@ SMALL = Extent(splits=2, tuned_on=1)
 
 @dataclass(frozen=True)
 class Score:
-    """One way on the test rows, of one split or in the mean over several."""
+    """The score of a classifier on the test rows of one split, or the mean over several."""
 
     accuracy: float
     agreement: float  # with the SVM
-    evaluations: float  # a row
+    evaluations: float  # per row
 
     @classmethod
     def of(cls, answers: Answers, svm: Answers, y: Labels) -> Score:
@@ -71,7 +72,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Result:
-    """One set: how its SVM was trained, and every way."""
+    """One set: how its SVM is trained, and the score of every classifier."""
 
     trainer: Trainer
     scores: Mapping[str, Score]
@@ -81,12 +82,12 @@ Results = Mapping[str, Result]
 
 
 def tables(seconds: float) -> Iterator[Table]:
-    """Twenty splits of eleven sets: some ten minutes of processor time."""
+    """The tables for twenty splits of eleven sets: about ten minutes of processor time."""
     return tables_of(FULL, seconds)
 
 
 def small_tables(seconds: float) -> Iterator[Table]:
-    """Two splits of each set, the machines tuned on the first: about a minute."""
+    """The tables for two splits of each set, with the machines tuned on the first: about a minute."""
     return tables_of(SMALL, seconds)
 
 
@@ -103,7 +104,7 @@ def tables_of(extent: Extent, seconds: float) -> Iterator[Table]:
 
 
 def measure(name: str, extent: Extent, say: Callable[[str], None]) -> Result:
-    """All ways on the splits of one set."""
+    """Score all classifiers on the splits of one set."""
     say(f"{name}: tuning")
     several, printed = splits(name, extent.splits), TABLE_1[name]
     tuning = several[: extent.tuned_on]
@@ -111,21 +112,21 @@ def measure(name: str, extent: Extent, say: Callable[[str], None]) -> Result:
     scores = []
     for seed, split in enumerate(several):
         say(f"{name}: split {seed + 1} of {extent.splits}")
-        found = ways(split, linear, rbf, printed.evaluations, seed)
-        scores.append({way: Score.of(each, found[SVM], split.y_test) for way, each in found.items()})
-    return Result(rbf, {way: Score.mean([each[way] for each in scores]) for way in scores[0]})
+        found = classify(split, linear, rbf, printed.evaluations, seed)
+        scores.append({classifier: Score.of(each, found[SVM], split.y_test) for classifier, each in found.items()})
+    return Result(rbf, {classifier: Score.mean([each[classifier] for each in scores]) for classifier in scores[0]})
 
 
 def accuracies(results: Results, extent: Extent) -> Table:
-    """A line for each set, a column for each way: the paper's accuracy where it has one, and ours."""
+    """A line for each set, a column for each classifier: the paper's accuracy, if it gives one, and ours."""
     order = (DUMMY, LINEAR, SVM, GREEDY, FITTED, REDUCED, TRAINING)
-    columns = {way: {name: _accuracy(each, name, way) for name, each in results.items()} for way in order}
-    known = {name: min(len(datasets.ida_splits(name)), extent.splits) for name in results}
-    original = ", ".join(f"{count} of {name}" for name, count in known.items() if count)
+    columns = {each: {name: _accuracy(result, name, each) for name, result in results.items()} for each in order}
+    counts = {name: min(len(datasets.ida_splits(name)), extent.splits) for name in results}
+    original = ", ".join(f"{count} of {name}" for name, count in counts.items() if count)
     notes = (
-        "pairs: paper, here; share of test rows right, mean over the splits",
-        "beside the greedy tree stands the paper's sv-tree; beside machines of few vectors, fitted here to the SVM's "
-        "outputs, stand its cpsp and cpsp(tr), trained with as many vectors",
+        "pairs: paper, here; share of correct test rows, mean over the splits",
+        "the greedy tree is paired with the paper's sv-tree; the machines of few vectors, fitted here to the SVM's "
+        "outputs, with its cpsp and cpsp(tr), which are trained with as many vectors",
         f"{extent.splits} splits a set, of the published sizes, by seed; original ones first: {original or 'none'}",
         "features standardised on training rows; C and gamma by 5-fold cross-validation on the training rows of the "
         f"first splits ({extent.tuned_on}): of the pairs within a standard error of the best, the one with about as "
@@ -134,18 +135,19 @@ def accuracies(results: Results, extent: Extent) -> Table:
     return Table(f"{_TITLE}: accuracies", columns, notes)
 
 
-def _accuracy(result: Result, name: str, way: str) -> Cell:
-    ours = round(result.scores[way].accuracy, 3)
-    return (getattr(TABLE_1[name], _PRINTED_AS[way]), ours) if way in _PRINTED_AS else ours
+def _accuracy(result: Result, name: str, classifier: str) -> Cell:
+    ours = round(result.scores[classifier].accuracy, 3)
+    printed_as = _PRINTED_AS.get(classifier)
+    return ours if printed_as is None else (getattr(TABLE_1[name], printed_as), ours)
 
 
 def sizes(results: Results) -> Table:
-    """A line for each set: its machines, and what a row takes."""
+    """A line for each set: the sizes of its machines, and the kernel evaluations per row."""
     cells = {name: _sizes(result, name) for name, result in results.items()}
     columns = {column: {name: cells[name][column] for name in cells} for column in next(iter(cells.values()))}
     notes = (
-        "pairs but for C and gamma: paper, here; evaluations of the kernel a test row, means over the splits",
-        "vectors: of the reduced sets and of the training points, the greedy tree's evaluations rounded up",
+        "pairs except for C and gamma: paper, here; kernel evaluations per test row, mean over the splits",
+        "vectors of the reduced sets and of the training points: the greedy tree's evaluations, rounded up",
         f"on training rows the greedy tree may take the paper's evaluations, the fitted one {MARGIN} fewer",
     )
     return Table(f"{_TITLE}: sizes", columns, notes)
@@ -164,17 +166,17 @@ def _sizes(result: Result, name: str) -> Numbers:
 
 
 def agreement(results: Results) -> Table:
-    """A line for each set: how often the few say what the SVM says."""
+    """A line for each set: how often each classifier of few evaluations agrees with the SVM."""
     columns: dict[str, Numbers] = {
-        way: {name: round(100 * each.scores[way].agreement, 1) for name, each in results.items()}
-        for way in (LINEAR, GREEDY, FITTED, REDUCED, TRAINING)
+        classifier: {name: round(100 * each.scores[classifier].agreement, 1) for name, each in results.items()}
+        for classifier in (LINEAR, GREEDY, FITTED, REDUCED, TRAINING)
     }
     return Table(f"{_TITLE}: test rows that are answered as by the SVM, %", columns)
 
 
 def differences(results: Results) -> Table:
-    """A line for each set, ours less theirs; and on how many sets that is what it should be."""
-    by_greedy, by_fitted = ({n: _less_paper(each, n, way) for n, each in results.items()} for way in (GREEDY, FITTED))
+    """A line for each set with the differences to the paper and to the SVM, and on how many sets a goal is met."""
+    by_greedy, by_fitted = ({n: _less_paper(each, n, tree) for n, each in results.items()} for tree in (GREEDY, FITTED))
     less_svm = {
         name: round(each.scores[FITTED].accuracy - each.scores[SVM].accuracy, 3) for name, each in results.items()
     }
@@ -187,14 +189,14 @@ def differences(results: Results) -> Table:
         f"{FITTED} less SVM": {**less_svm, _HOLDS: sum(a >= -_NEAR_SVM for a in less_svm.values())},
     }
     notes = (
-        "pairs: accuracy, evaluations; the paper's tree is the printed one, the SVM that of this run",
+        "pairs: accuracy, evaluations; the paper's tree is as printed, the SVM is that of this run",
         f"what holds on so many sets of {len(results)}: the greedy tree is at most {_NEAR_PAPER} below the paper's and "
         f"the fitted one above it, neither with more evaluations; the fitted one is at most {_NEAR_SVM} below the SVM",
     )
     return Table(f"{_TITLE}: how the trees compare", columns, notes)
 
 
-def _less_paper(result: Result, name: str, way: str) -> tuple[float, float]:
-    """Accuracy and evaluations, ours less the paper's; the paper gives its evaluations with one decimal."""
-    score, printed = result.scores[way], TABLE_1[name]
+def _less_paper(result: Result, name: str, tree: str) -> tuple[float, float]:
+    """Our accuracy and evaluations minus the paper's, which gives evaluations with one decimal."""
+    score, printed = result.scores[tree], TABLE_1[name]
     return round(score.accuracy - printed.tree, 3), round(score.evaluations - printed.evaluations, 1)

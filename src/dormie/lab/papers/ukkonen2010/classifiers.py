@@ -1,12 +1,15 @@
-"""Ukkonen 2010: the ways to classify that are compared on each split.
+"""Ukkonen 2010: the classifiers that are compared on each split.
 
-DUMMY     the more common class of the training rows        GREEDY    the paper's tree, `dormie.tree.greedy`
-LINEAR    a linear SVM                                      FITTED    ours, `dormie.tree.fitted`
-SVM       the machine that all below stand for              REDUCED   a few vectors for all rows, anywhere in space
-                                                            TRAINING  a few vectors, taken from the training rows
+DUMMY     the most common class of the training rows
+LINEAR    a linear SVM
+SVM       an RBF SVM, which those below approximate
+GREEDY    the paper's tree, `dormie.tree.greedy`
+FITTED    our tree, `dormie.tree.fitted`
+REDUCED   a reduced set of a few vectors, anywhere in space
+TRAINING  a machine of a few vectors taken from the training rows
 
-As in the paper the last two have as many vectors as the greedy tree takes kernel evaluations on the test rows, rounded
-up. Trees and vectors are found from training rows without their labels.
+As in the paper, the last two have as many vectors as the greedy tree takes kernel evaluations on the test rows, rounded
+up. Trees and vectors are fitted to training rows without their labels.
 """
 
 from __future__ import annotations
@@ -25,20 +28,20 @@ from dormie.numerics.evaluate import FullSum
 DUMMY, LINEAR, SVM = "dummy", "linear SVM", "SVM"
 GREEDY, FITTED = "greedy tree", "fitted tree"
 REDUCED, TRAINING = "reduced set", "training points"
-MARGIN = 0.4  # evaluations fewer on training rows for the fitted tree: on test rows it takes a little more
-_DEPENDENT = 1e-8  # of a column's squares: what is left of it is rounding
+MARGIN = 0.4  # the fitted tree gets fewer evaluations on training rows, because it takes a little more on test rows
+_DEPENDENT = 1e-8  # below this share of a column's squared norm, its residual is only rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What one way says of the test rows of one split, and what it takes in kernel evaluations a row."""
+    """The labels that a classifier gives the test rows of one split, and its mean kernel evaluations per row."""
 
     labels: Labels
     evaluations: float
 
 
-def ways(split: Split, linear: Trainer, rbf: Trainer, evaluations: float, seed: int) -> dict[str, Answers]:
-    """What every way says of the test rows, the trees with about so many evaluations a row."""
+def classify(split: Split, linear: Trainer, rbf: Trainer, evaluations: float, seed: int) -> dict[str, Answers]:
+    """The answers of every classifier on the test rows; the trees take about `evaluations` per row."""
     machine, X, X_test = rbf(split), split.X, split.X_test
     by_greedy = walked(machine, greedy(machine, X, evaluations=evaluations, seed=seed), X_test)
     n = min(math.ceil(by_greedy.evaluations), machine.n_points)
@@ -54,21 +57,24 @@ def ways(split: Split, linear: Trainer, rbf: Trainer, evaluations: float, seed: 
 
 
 def majority(y: Labels) -> int:
+    """The most common label."""
     labels, counts = np.unique(y, return_counts=True)
     return int(labels[counts.argmax()])
 
 
 def summed(machine: Machine, rows: Floats) -> Answers:
+    """The answers of the full sum."""
     return Answers(machine.rule.labels(machine.rule.answer(FullSum(machine).outputs(rows))), machine.n_points)
 
 
 def walked(machine: Machine, tree: Tree, rows: Floats) -> Answers:
+    """The answers of a tree's estimates."""
     walk = tree.walk(machine.kernel, rows)
     return Answers(machine.rule.labels(machine.rule.answer(walk.values)), float(walk.evaluations.mean()))
 
 
 def of_training_points(machine: Machine, n: int, X: Floats) -> Machine:
-    """n training rows for points, one after the other the row that explains most of the outputs that are left."""
+    """A machine with n training rows as points, each chosen because it explains most of the remaining outputs."""
     values, outputs = machine.kernel.matrix(X, X), FullSum(machine).outputs(X) - machine.bias
     chosen = pursued(values, outputs[:, 0], n)
     weights = np.linalg.lstsq(values[:, chosen], outputs, rcond=None)[0]
@@ -76,7 +82,7 @@ def of_training_points(machine: Machine, n: int, X: Floats) -> Machine:
 
 
 def pursued(columns: Floats, target: Floats, n: int) -> list[int]:
-    """Up to n columns by orthogonal matching pursuit: of those left over, only what the chosen ones cannot express."""
+    """Up to n columns by orthogonal matching pursuit: every other column is reduced to its residual."""
     least = _DEPENDENT * np.einsum("ij,ij->j", columns, columns)
     chosen: list[int] = []
     while len(chosen) < n:
