@@ -76,7 +76,7 @@ class Nearest(CautiousStage):
         self.machine = machine
         self.arrays = arrays
         self.caution = require_caution(self.name, caution)
-        self._thresholds = Thresholds(arrays["middle"], arrays["half"]).apart(self.caution)
+        self._thresholds = Thresholds(arrays["middle"], arrays["half"]).widened(self.caution)
         self._native = core
 
     @classmethod
