@@ -115,7 +115,7 @@ class Nearest(CautiousStage):
 
     @property
     def form(self) -> str:
-        """ "query" or "cells"."""
+        """How terms are ordered: "query" or "cells"."""
         return "cells" if len(self.arrays["centers"]) else "query"
 
     @property
@@ -134,7 +134,7 @@ class Nearest(CautiousStage):
         return Decisions(*reference.decide(self.machine, self.arrays, rows, *self._thresholds))
 
     def sums(self, rows: Any) -> tuple[Floats, npt.NDArray[np.int64]]:
-        """G_k after each step, rows x steps x outputs (NaN for rows too large to evaluate), and the cells of the rows."""
+        """G_k after each step, rows x steps x outputs (NaN for rows too large to evaluate), and the cell of a row."""
         if self._native is not None:
             return self._native.sums(*backend.arguments(rows))  # type: ignore[no-any-return]
         require_finite(rows)
