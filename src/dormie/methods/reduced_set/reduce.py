@@ -130,7 +130,7 @@ class Reduction:
         """
         Write the reduced machine as a LIBSVM text model.
 
-        With k classes the file lists every vector k - 1 times, once for each class that it has weights against.
+        With k classes the file lists every vector k - 1 times.
 
         Parameters
         ----------

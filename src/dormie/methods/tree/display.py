@@ -34,7 +34,7 @@ def row_counts(model: Any, rows: Any, machine: Machine | None) -> dict[int, int]
         return {}
     tree, machine = tree_of(model), getattr(model, "machine_", machine)
     if machine is None:
-        raise ValueError("rows find their way through a tree by a kernel: pass the machine= that the tree stands for")
+        raise ValueError("counting rows needs the kernel: pass the machine= that the tree approximates")
     walk = TreeWalk.uncalibrated(machine, tree).walk(check_rows(rows, machine))
     return subtree_sums(tree, np.bincount(walk.terminals, minlength=tree.n_terminals), of_node=0)
 

@@ -90,8 +90,8 @@ def fitted(
     >>> import dormie
     >>> from sklearn.datasets import make_moons
     >>> from sklearn.svm import SVC
-    >>> X, y = make_moons(300, noise=0.3, random_state=0)
-    >>> svc = SVC().fit(X, y)
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> svc = SVC(C=10).fit(X, y)
     >>> tree = dormie.tree.fitted(svc, X, evaluations=6)
     >>> walk = tree.walk(dormie.read(svc).kernel, X)
     >>> bool(walk.evaluations.mean() <= 6)
