@@ -1,4 +1,4 @@
-// Nearest support vectors (DeCoste & Mazzoni 2003): the largest terms first, until the partial sum leans far enough.
+// Nearest support vectors (DeCoste & Mazzoni 2003): the largest terms first, until the partial sum passes a threshold.
 //
 // The largest for each row, by kernel values in few coordinates (NearestByQuery); or the largest for a cell of rows that
 // are alike (NearestByCell), so that its rows meet their vectors in tiles. Partial sums are judged after as many terms as

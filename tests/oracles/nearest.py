@@ -18,8 +18,8 @@ def components(basis: Any, x: Sequence[float]) -> tuple[list[float], float]:
     return z, math.sqrt(max(sum(a * a for a in x) - sum(a * a for a in z), 0.0))
 
 
-def foreseen(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
-    """K~(x, s_i), the kernel of few coordinates; what lies outside of them counts for lengths only."""
+def approximate_kernel(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
+    """K~(x, s_i), the kernel of the sketches; components outside the basis count for lengths only."""
     z, rest = components(basis, naive.mapped(machine, row))
     found = []
     for point in machine.points.tolist():
@@ -30,7 +30,7 @@ def foreseen(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
 
 def scores(machine: Machine, basis: Any, row: Sequence[float]) -> list[float]:
     """|beta_i| K~(x, s_i); with several outputs their weights together."""
-    values = foreseen(machine, basis, row)
+    values = approximate_kernel(machine, basis, row)
     return [
         sum(abs(w) for w in weights) * abs(value)
         for weights, value in zip(machine.weights.tolist(), values, strict=True)

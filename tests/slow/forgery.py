@@ -29,7 +29,8 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
-from dormie.methods.tree import TreeWalk, greedy
+from dormie.methods.tree import greedy
+from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.rounding import kernel_sum_margin
 from dormie.plan.file import archive, npy
 from dormie.plan.file.describe import describe

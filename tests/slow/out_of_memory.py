@@ -34,7 +34,7 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
-from dormie.methods.tree import TreeWalk
+from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.source_sum import SourceSum
 
 Call = Callable[[], Sequence[Any] | Floats]

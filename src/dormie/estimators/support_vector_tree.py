@@ -36,7 +36,8 @@ from dormie.convert import read
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import as_array, require_complete, require_finite
 from dormie.machine.rules import ClassRule
-from dormie.methods.tree import Tree, TreeWalk, fitted, greedy
+from dormie.methods.tree import Tree, fitted, greedy
+from dormie.methods.tree.stage import TreeWalk
 from dormie.methods.tree.structure import Integers, Walk
 
 _METHODS: dict[str, Callable[..., Tree]] = {"fitted": fitted, "greedy": greedy}

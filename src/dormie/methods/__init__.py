@@ -1,27 +1,31 @@
-"""The methods: each paper's way to settle rows, one folder each, and the one place that lists them.
+"""The methods: one folder for each paper's way to settle rows, and the only list of them.
 
     rows ──▶ stage ──▶ undecided ──▶ stage ──▶ undecided ──▶ ... ──▶ dense, which settles all
 
-| method        | certificate          | needs of the machine                    | paper                    |
-| ------------- | -------------------- | --------------------------------------- | ------------------------ |
-| dense         | certified            | nothing                                 |                          |
-| fast_stopping | certified            | an inner product as kernel              | Muller 2004              |
-| geometry      | certified            | an inner product as kernel              | DeCoste 2002             |
-| linear_filter | calibrated on rows   | classes, rows that are vectors          | DeCoste & Mazzoni 2003   |
-| nearest       | calibrated on rows   | two classes or a one-vs-one vote        | DeCoste & Mazzoni 2003   |
-| reduced_set   | certified, or both   | an inner product as kernel              | Burges & Schölkopf 1997  |
-| tree          | calibrated on rows   | nothing                                 | Ukkonen 2010             |
+| method        | certificate             | needs                                         | paper                   |
+| ------------- | ----------------------- | --------------------------------------------- | ----------------------- |
+| dense         | certified, or float32   | nothing                                       |                         |
+| fast_stopping | certified               | positive semi-definite kernel                 | Muller 2004             |
+| geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
+| linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
+| nearest       | calibrated              | classifier of vectors, not one-vs-rest        | DeCoste & Mazzoni 2003  |
+| reduced_set   | certified or calibrated | positive semi-definite kernel                 | Burges & Schölkopf 1997 |
+| tree          | calibrated              | nothing                                       | Ukkonen 2010            |
 
-In every folder: `stage.py` (the method at work), `method.py` (which machines it serves, which candidates to try at
-which effort), `reference.py` (the NumPy twin of its native code), and how it is fitted. `base.py` has the protocol,
-`memory.py` what stages take once they are laid out, `thresholds.py` what the calibrated ones stop by. A method is added
-by a folder and a line in `METHODS`.
+"Positive semi-definite" excludes Python functions as kernels, whose rounding is not known. A certified stage is always
+right; a calibrated stage has thresholds measured on rows, and serves plans with a stated risk.
+
+Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
+candidates to try at which effort), `reference.py` (the NumPy twin of its native code), and the modules that fit it.
+`base.py` has the protocol, `memory.py` counts the bytes of stages, and `thresholds.py` has what linear_filter and
+nearest share. To add a method, add a folder and a line in `METHODS`.
 """
 
 from __future__ import annotations
 
-from dormie.methods import dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, tree
+from dormie.methods import dense, fast_stopping, geometry, linear_filter, nearest, reduced_set
 from dormie.methods.base import Method
+from dormie.methods.tree.method import METHOD as TREE  # the package itself is `dormie.tree`, for users
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -32,7 +36,7 @@ METHODS: dict[str, Method] = {
         linear_filter.METHOD,
         nearest.METHOD,
         reduced_set.METHOD,
-        tree.METHOD,
+        TREE,
     )
 }
 

@@ -1,8 +1,8 @@
-"""What every method is, and every stage: the protocol that the planner, the plan and the predictor go by.
+"""The protocol of methods and stages, which the planner, the plan and the predictor rely on.
 
-A *method* is one paper's way to settle rows: it says which machines it can serve and fits candidates for a plan. A
-*stage* is a method fitted to a machine: it sees the rows that no earlier stage has settled, settles some of them, and
-is plain data, so that a plan file holds it as a name, a few numbers and arrays, and nothing that runs.
+A *method* is one paper's way to settle rows. It says which machines it can serve, and it fits candidates for a plan.
+A *stage* is a method fitted to a machine. It receives the rows that no earlier stage has settled and settles some of
+them. A stage is plain data: a plan file stores it as a name, a few numbers and arrays, and no code.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 class Decisions(NamedTuple):
-    """What a stage found: answers where settled (None: everywhere), and the kernel evaluations each row cost."""
+    """What a stage returns: answers, which of them are settled (None: all), and the kernel evaluations of each row."""
 
     answers: npt.NDArray[Any]
     settled: npt.NDArray[np.bool_] | None
-    evaluations: npt.NDArray[np.int64] | int  # a number where it is the same for all rows
-    by_source: npt.NDArray[np.int64] = NO_ROWS  # rows so near to the border that the source's own sum decided them
+    evaluations: npt.NDArray[np.int64] | int  # one number where all rows cost the same
+    by_source: npt.NDArray[np.int64] = NO_ROWS  # rows that the source model's own sum had to decide
 
 
 class Stage(ABC):
@@ -38,9 +38,9 @@ class Stage(ABC):
 
     name: ClassVar[str]
     machine: Machine
-    certified: bool = True  # whether what it settles is proved, rounding included
-    narrows: ClassVar[bool] = False  # whether it has intervals short of the full sum: `bounds` and `refine`
-    guesses: ClassVar[bool] = False  # whether it has an estimate of rows it leaves open: `guess`
+    certified: bool = True  # whether its answers are proved, rounding included
+    narrows: ClassVar[bool] = False  # whether it has `bounds` and `refine`: intervals before the full sum
+    guesses: ClassVar[bool] = False  # whether it has `guess`: an estimate for rows it leaves open
 
     def __str__(self) -> str:
         return self.name
@@ -48,59 +48,59 @@ class Stage(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What it does, in a sentence for `explain`."""
+        """What the stage does, as one phrase for `explain`."""
 
     @property
     def overhead(self) -> float:
-        """What every row costs besides kernel evaluations, in units of those."""
+        """The cost of a row besides its kernel evaluations, in kernel evaluations."""
         return 0.0
 
     @abstractmethod
     def decide(self, rows: Any) -> Decisions:
-        """Settle what can be settled of checked rows (see `dormie.machine.rows`)."""
+        """Settle as many of the rows as possible; the rows are checked (see `dormie.machine.rows`)."""
 
     def bounds(self, rows: Any, budget: int) -> tuple[Floats, Floats] | None:  # noqa: ARG002 - for stages that narrow
         """Certified low and high ends of every output, for at most `budget` kernel evaluations a row.
 
-        None where so few evaluations tell nothing.
+        None where the budget is too small for any bound.
         """
         return None
 
     def refine(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:  # noqa: ARG002 - for stages that narrow
-        """Kernel evaluations spent on one row so far, and the certified low and high ends of its outputs."""
+        """Yield, step by step, the kernel evaluations spent on one row and the certified ends of its outputs."""
         yield from ()
 
     def guess(self, rows: Any) -> tuple[Floats, Floats]:
-        """An estimate of every output of rows that are not settled, and how far it may be off."""
+        """An estimate of every output of rows that are not settled, and a bound on its error."""
         raise NotImplementedError(f"{self.name} has no guesses")
 
     def scaled(self, scale: float) -> Stage:  # noqa: ARG002 - nothing to scale here
-        """The same stage, `scale` times as cautious; itself where nothing of it was measured."""
+        """The same stage with `scale` times the caution; a certified stage returns itself."""
         return self
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """Numbers and arrays that, with the machine, make this stage again."""
+        """The numbers and arrays from which `restore` rebuilds this stage, given the machine."""
 
     @classmethod
     @abstractmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
-        """Bytes that the stage takes besides its arrays, which are of these shapes: see `dormie.methods.memory`."""
+        """Bytes that the stage needs besides its arrays, from the shapes of the arrays: see `dormie.methods.memory`."""
 
     @classmethod
     @abstractmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Stage:
-        """The stage that `state` came from; raises ValueError where the data does not fit the machine."""
+        """Rebuild a stage from its `state`; raises ValueError if the data does not fit the machine."""
 
 
 class CautiousStage(Stage):
-    """A stage whose thresholds were measured on rows, not proved: the more cautious it is, the more rarely it is wrong.
+    """A stage whose thresholds were measured on rows, not proved; a higher caution makes it wrong less often.
 
-    Calibration (`dormie.planner.risk.calibration`) chooses the caution for which held-out rows show the promised risk.
+    Calibration (`dormie.planner.risk.calibration`) chooses the caution at which held-out rows show the promised risk.
     """
 
     certified = False
-    caution: float  # how many times wider its half-widths are than first fitted
+    caution: float  # ratio of its half-widths to those first fitted
 
     @abstractmethod
     def cautious(self, caution: float) -> CautiousStage:
@@ -111,12 +111,12 @@ class CautiousStage(Stage):
 
     @abstractmethod
     def estimate(self, rows: Any) -> Floats | None:
-        """What the stage takes the outputs for, where it has one estimate for all rows; None where it has not."""
+        """The stage's estimate of the outputs, if it makes the same kind of estimate for all rows; None otherwise."""
 
 
 @dataclass(frozen=True)
 class Usable:
-    """Whether a method can serve a machine: true, or false with the reason."""
+    """Whether a method can serve a machine: true, or false with a reason."""
 
     why_not: str = ""
 
@@ -126,15 +126,15 @@ class Usable:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long fitting candidates may take."""
+    """How much work fitting may take: which candidates each method tries."""
 
     name: str
-    moving_work: float  # multiply-adds that moving the vectors of one certified reduced set may take
-    set_sizes: tuple[int, ...]  # vectors of calibrated reduced sets
-    short_set_sizes: tuple[int, ...]  # those tried as well where vectors are short
-    long_set_sizes: tuple[int, ...]  # those tried as well where the full sum is very long
-    tree_evaluations: tuple[int, ...]  # kernel evaluations a row of trees
-    rarely_fastest: bool  # whether methods are tried that take long to fit and rarely win: nearest, tree
+    moving_work: float  # most multiply-adds for optimising the vectors of one certified reduced set
+    set_sizes: tuple[int, ...]  # sizes of calibrated reduced sets
+    short_set_sizes: tuple[int, ...]  # further sizes where rows have few features
+    long_set_sizes: tuple[int, ...]  # further sizes where the full sum is very long
+    tree_evaluations: tuple[int, ...]  # mean kernel evaluations of a row in each tree
+    rarely_fastest: bool  # whether to try methods that take long to fit and rarely win: nearest, tree
 
 
 EFFORTS = {
@@ -161,7 +161,7 @@ class Sample:
         return cls(rows, FullSum(machine).outputs(rows))
 
     def some(self, most: int, seed: int) -> Sample:
-        """At most so many of them, drawn at random."""
+        """At most `most` of the rows, drawn at random."""
         count = self.rows.shape[0]
         few = np.sort(np.random.default_rng(seed).permutation(count)[:most])
         return self if count <= most else Sample(self.rows[few], self.outputs[few])
@@ -169,19 +169,19 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedFitting:
-    """What certified candidates are fitted with."""
+    """The inputs for fitting certified candidates."""
 
     machine: Machine
-    rows: Any  # a sample of checked rows, like those to come
+    rows: Any  # a sample of checked rows, representative of later ones
     effort: Effort
-    asked: bool  # whether the user named the methods: then each tries whatever it can
+    asked: bool  # whether the user named the methods: then each tries all its candidates
     progress: Progress
-    shared: dict[str, Any] = field(default_factory=dict)  # what methods that need the same leave for each other
+    shared: dict[str, Any] = field(default_factory=dict)  # intermediate results that several methods use
 
 
 @dataclass(frozen=True, eq=False)
 class CalibratedFitting:
-    """What calibrated candidates are fitted with: rows to fit on, and others to measure half-widths on."""
+    """The inputs for fitting calibrated candidates: rows to fit on, and other rows to measure half-widths on."""
 
     machine: Machine
     fitting: Sample
@@ -196,32 +196,32 @@ class Method(ABC):
     """One paper's way to settle rows."""
 
     stage: ClassVar[type[Stage]]
-    needs_risk: ClassVar[bool] = False  # whether all of its stages are calibrated: right on nearly all rows, not on all
+    needs_risk: ClassVar[bool] = False  # whether all its stages are calibrated: right on nearly all rows
 
     @property
     def name(self) -> str:
-        """What users name it by, and plan files its stages."""
+        """The name in `methods=[...]` and in plan files."""
         return self.stage.name
 
     @abstractmethod
     def is_usable_for(self, machine: Machine) -> Usable:
-        """Whether it can serve the machine at all, and why not."""
+        """Whether the method can serve the machine; if not, the reason."""
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:  # noqa: ARG002 - has none
-        """Stages that may pay in an exact plan; raises ValueError where none can be fitted."""
+        """Stages worth trying in an exact plan; raises ValueError if none can be fitted."""
         yield from ()
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:  # noqa: ARG002 - has none
-        """Stages that may pay in a plan with a risk; raises ValueError where none can be fitted."""
+        """Stages worth trying in a plan with a risk; raises ValueError if none can be fitted."""
         yield from ()
 
     def unfitted(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
-        """A stage that narrows and needs no fitting, for plans without one; None where it has none."""
+        """A stage that has `bounds` and needs no fitting, for plans without such a stage; None if there is none."""
         return None
 
 
 def needs_inner_product(name: str, machine: Machine) -> Usable:
-    """Usable where geometric bounds hold and rounding is known."""
+    """Usable if the kernel is an inner product and its rounding error is known."""
     if machine.kernel.certifiable:
         return Usable()
     if machine.kernel.is_python:
@@ -233,6 +233,6 @@ def needs_inner_product(name: str, machine: Machine) -> Usable:
 
 
 def require(usable: Usable) -> None:
-    """Raise ValueError with the reason where a method cannot serve."""
+    """Raise ValueError with the reason if a method is not usable."""
     if not usable:
         raise ValueError(usable.why_not)

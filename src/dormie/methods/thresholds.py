@@ -1,8 +1,8 @@
-"""Thresholds measured on rows: what the linear_filter and nearest stages of DeCoste & Mazzoni (2003) stop by.
+"""Measured thresholds, at which the linear_filter and nearest stages of DeCoste & Mazzoni (2003) stop.
 
-A quantity that leans the way an output will go (a linear machine's output, a partial sum) says the output's sign once
-it is above `high` or below `low`. How far it has leant the wrong way on sample rows is what thresholds come from. They
-are kept as a middle and a half-width, so that a more cautious stage has the same thresholds, further out.
+Both stages compute a value that predicts an output: a linear machine's output, or a partial sum. A value above `high`
+counts as a positive output, a value below `low` as a negative one. The thresholds are fitted to the values that had
+the wrong sign on sample rows. They are stored as a middle and a half-width; a caution multiplies the half-width.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from dormie.methods.base import Usable
 
 Booleans = npt.NDArray[np.bool_]
 
-_MOST_SHOWN = 20  # numbers in a message
-NEVER = 1e300  # the half-width of thresholds that nothing is beyond; plan files hold no infinity
+_MOST_SHOWN = 20  # most numbers listed in a message
+NEVER = 1e300  # the half-width of thresholds that no value passes; plan files cannot store infinity
 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Middles and half-widths, ... x outputs."""
+    """Middles and half-widths, arrays of equal shape whose last axis is the outputs."""
 
     middle: Floats
     half: Floats
 
     @classmethod
     def between(cls, low: Floats, high: Floats) -> Thresholds:
-        """From how far down positive rows came and how far up negative ones; where that leaves a gap, its middle.
+        """From the lowest value of a positive row and the highest value of a negative row.
 
-        Where one of the two was never seen (-inf or inf) nothing is known of either.
+        If these two are in order, and so leave a gap, both thresholds are the middle of the gap. If one of the two is
+        infinite, because no sample row had that sign, no value passes the thresholds.
         """
-        seen = np.isfinite(low) & np.isfinite(high)
-        low, high = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
-        return cls((low + high) / 2, np.where(seen, np.maximum(high - low, 0) / 2, NEVER))
+        measured = np.isfinite(low) & np.isfinite(high)
+        low, high = np.where(measured, low, 0.0), np.where(measured, high, 0.0)
+        return cls((low + high) / 2, np.where(measured, np.maximum(high - low, 0) / 2, NEVER))
 
-    def apart(self, caution: float) -> tuple[Floats, Floats]:
-        """The low and high thresholds, `caution` times as far from their middle as measured."""
+    def widened(self, caution: float) -> tuple[Floats, Floats]:
+        """The low and high thresholds, at `caution` times the measured distance from their middle."""
         with np.errstate(over="ignore"):
             return self.middle - caution * self.half, self.middle + caution * self.half
 
 
 def needs_classifier(stage: str, machine: Machine) -> Usable:
-    """Usable where the machine tells classes of vectors."""
+    """Usable if the machine classifies and its rows are vectors."""
     if isinstance(machine.rule, Value):
         return Usable(
             f"{stage} tells the signs of outputs: a regressor, whose outputs are the answer, has no use for it"
@@ -59,7 +60,7 @@ def needs_classifier(stage: str, machine: Machine) -> Usable:
 
 
 def require_floats(stage: str, name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
-    """ValueError unless an array is finite float64 of that shape."""
+    """Raise ValueError unless an array is finite, float64 and of the given shape."""
     if array.shape != shape or array.dtype != np.float64:
         raise ValueError(f"{stage}: {name} must be float64 of shape {shape}, got {array.dtype} {array.shape}")
     if not np.isfinite(array).all():
@@ -67,7 +68,7 @@ def require_floats(stage: str, name: str, array: npt.NDArray[Any], shape: tuple[
 
 
 def require_thresholds(stage: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...]) -> None:
-    """ValueError unless `middle` and `half` are thresholds of that shape."""
+    """Raise ValueError unless `middle` and `half` are thresholds of the given shape."""
     for name in ("middle", "half"):
         require_floats(stage, name, arrays[name], shape)
     if (arrays["half"] < 0).any():
@@ -75,29 +76,29 @@ def require_thresholds(stage: str, arrays: Mapping[str, npt.NDArray[Any]], shape
 
 
 def some_of(numbers: npt.NDArray[Any]) -> str:
-    """A list of numbers for a message, which need not hold all of a long one."""
+    """A list of numbers for a message, shortened where it is long."""
     few: list[Any] = numbers[:_MOST_SHOWN].tolist()
     return f"{few}" if len(few) == len(numbers) else f"{few} and {len(numbers) - len(few):,} more"
 
 
 def require_caution(stage: str, caution: Any) -> float:
-    """The caution as a float, or ValueError."""
+    """The caution as a float; raises ValueError if it is not a finite number of at least 0."""
     if isinstance(caution, bool) or not isinstance(caution, int | float | np.number) or not 0 <= caution < np.inf:
         raise ValueError(f"{stage}: caution must be a finite number of at least 0, got {caution!r}")
     return float(caution)
 
 
 def positive(rule: Rule, outputs: Floats) -> Booleans:
-    """Which outputs the rule takes for positive ones."""
+    """Which outputs the rule counts as positive."""
     zero_too = (isinstance(rule, Sign) and rule.zero == 1) or (isinstance(rule, OneVsOneVote) and rule.break_ties)
     return np.asarray(outputs >= 0 if zero_too else outputs > 0)
 
 
 def relevant(rule: Rule, outputs: Floats) -> Booleans:
-    """Which outputs the row's answer rests on: in a vote those of the winner's pairs, else all.
+    """Which outputs decide the answer of a row: in a one-vs-one vote the pairs of the winner, otherwise all outputs.
 
-    A pair that the winner is not in may be called either way: as long as the winner's own pairs are called rightly,
-    no other class gets as many votes.
+    A pair without the winner may have either sign: as long as the winner's own pairs have the right sign, no other
+    class gets as many votes.
     """
     if not isinstance(rule, OneVsOneVote):
         return np.ones(outputs.shape, dtype=bool)
@@ -107,9 +108,9 @@ def relevant(rule: Rule, outputs: Floats) -> Booleans:
 
 
 def crossed(rule: Rule, values: Floats, low: Floats, high: Floats) -> tuple[npt.NDArray[np.intp], Booleans]:
-    """The answers of rows by the thresholds that their values (rows x outputs) are beyond, -1 where that settles none.
+    """Answers of rows from the thresholds that their values (rows x outputs) pass, and which answers are settled.
 
-    The twin of `Referee` in thresholds.hpp.
+    An answer is -1 where it is not settled. The NumPy twin of `Referee` in thresholds.hpp.
     """
     finite = np.isfinite(values)
     above, below = finite & (values > high), finite & (values < low)

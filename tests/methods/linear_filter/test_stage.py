@@ -119,7 +119,7 @@ def test_more_caution_settles_fewer_rows_and_all_of_them_alike(outputs: int) -> 
     assert stage.cautious(3.0).cautious(1.0).decide(rows).settled.sum() == stage.decide(rows).settled.sum()  # type: ignore[union-attr]
 
 
-def test_thresholds_are_mean_and_deviations_of_the_rows_that_lean_the_wrong_way() -> None:
+def test_thresholds_are_mean_and_deviations_of_the_values_of_the_wrong_sign() -> None:
     made, rows = _ordinary()
     stage = LinearFilter.fit(made, rows)
     f, g = stage.outputs(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
@@ -192,7 +192,7 @@ def test_rows_of_one_sign_alone_leave_it_silent() -> None:
             assert not np.asarray(form.decide(rows * 100).settled).any()
 
 
-def test_rows_without_a_lean_the_wrong_way_leave_a_margin_all_the_same() -> None:
+def test_without_values_of_the_wrong_sign_a_margin_remains() -> None:
     made = by_hand(Linear(), [[1.0, 0.0]], [1.0])
     rows = np.array([[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
     stage = LinearFilter.fit(made, rows)

@@ -18,7 +18,14 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import OneVsOneVote, Sign, Value
 from dormie.methods.nearest import Nearest
-from dormie.methods.nearest.sketch import foreseen, foresight, principal_directions, scores, sketch_points, sketch_rows
+from dormie.methods.nearest.sketch import (
+    approximate_kernel,
+    prediction_slope,
+    principal_directions,
+    scores,
+    sketch_points,
+    sketch_rows,
+)
 from dormie.methods.thresholds import NEVER, positive, relevant
 from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
@@ -60,17 +67,17 @@ def _around(rng: np.random.Generator, middles: Floats, count: int) -> tuple[Floa
 
 def _holds_together(stage: Nearest, rows: Floats, slack: float) -> None:
     """Orders are tugs of war, sums are those of their exact terms, and answers are by the first threshold crossed."""
-    made, steps, [ahead] = stage.machine, stage.arrays["steps"], stage.arrays["foresight"]
+    made, steps, [factor] = stage.machine, stage.arrays["steps"], stage.arrays["foresight"]
     order, (sums, cells) = stage.order(rows), stage.sums(rows)
     sizes = checks.sizes(made, rows)
     for i, row in enumerate(rows.tolist()):
         if stage.form == "query":
             expected = naive_nearest.scores(made, stage.arrays["basis"], row)
             assert naive_nearest.is_tug_of_war(made, expected, order[i].tolist(), slack)
-        before = ahead * np.array(naive_nearest.foreseen(made, stage.arrays["basis"], row))
-        exact = np.array(naive_nearest.partial_sums(made, order[i].tolist(), row, before.tolist()))[steps]
-        foreseen_sizes = np.abs(before) @ np.abs(made.weights)
-        np.testing.assert_allclose(sums[i], exact, rtol=0, atol=slack * (sizes[i].max() + foreseen_sizes.max() + 1))
+        predicted = factor * np.array(naive_nearest.approximate_kernel(made, stage.arrays["basis"], row))
+        exact = np.array(naive_nearest.partial_sums(made, order[i].tolist(), row, predicted.tolist()))[steps]
+        predicted_sizes = np.abs(predicted) @ np.abs(made.weights)
+        np.testing.assert_allclose(sums[i], exact, rtol=0, atol=slack * (sizes[i].max() + predicted_sizes.max() + 1))
     _decides_by_its_sums(stage, rows, sums, cells)
 
 
@@ -228,7 +235,7 @@ def test_a_cell_with_few_rows_has_mostly_the_thresholds_of_all() -> None:
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_what_is_foreseen_settles_most_rows_before_their_first_term(outputs: int) -> None:
+def test_predicted_outputs_settle_most_rows_before_their_first_term(outputs: int) -> None:
     made, rows = ordinary(outputs)
     stage = Nearest.fit(made, rows[:300], components=6).cautious(2)
     assert stage.arrays["steps"][0] == 0
@@ -239,18 +246,18 @@ def test_what_is_foreseen_settles_most_rows_before_their_first_term(outputs: int
     assert (found.answers == answers)[at_once].mean() > 0.98
 
 
-def test_foresight_is_the_slope_from_what_is_foreseen_to_the_outputs() -> None:
+def test_the_prediction_slope_is_that_of_a_regression_on_the_predicted_outputs() -> None:
     made, rows = ordinary()
     basis, outputs = principal_directions(made.points, 6), FullSum(made).outputs(rows)
-    sums = foreseen(made, basis, rows) @ made.weights
+    sums = approximate_kernel(made, basis, rows) @ made.weights
     [slope, _] = np.polyfit(sums[:, 0], outputs[:, 0], 1)
-    np.testing.assert_allclose(foresight(made, basis, rows, outputs), slope, rtol=1e-9)
-    np.testing.assert_allclose(foresight(made, np.eye(8), rows, outputs), 1, rtol=1e-5)
-    assert foresight(made, basis, rows[:1], outputs[:1]) == 0
+    np.testing.assert_allclose(prediction_slope(made, basis, rows, outputs), slope, rtol=1e-9)
+    np.testing.assert_allclose(prediction_slope(made, np.eye(8), rows, outputs), 1, rtol=1e-5)
+    assert prediction_slope(made, basis, rows[:1], outputs[:1]) == 0
 
 
 @both_forms
-def test_the_paper_foresees_nothing(form: str) -> None:
+def test_the_paper_predicts_no_terms(form: str) -> None:
     made, rows = ordinary()
     stage = Nearest.fit(made, rows, form=form, mode="paper")
     assert stage.arrays["foresight"].tolist() == [0]
@@ -338,7 +345,7 @@ def test_the_sketch_keeps_the_points_norms_and_most_of_the_products() -> None:
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), np.linalg.norm(rows, axis=1))
     np.testing.assert_allclose(x @ s.T, (rows @ basis.T) @ (points @ basis.T).T, atol=1e-12)
     made = by_hand(RBF(0.1), points, np.ones(40))
-    values = foreseen(made, np.eye(6), rows)
+    values = approximate_kernel(made, np.eye(6), rows)
     np.testing.assert_allclose(scores(made, values), made.kernel.matrix(rows, points), rtol=1e-6)
 
 

@@ -16,8 +16,8 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Sign, Value
 from dormie.methods.reduced_set import Reduced, fit
-from dormie.methods.reduced_set.starts import middles_start, w_greedy_start
-from dormie.methods.reduced_set.units import in_units, power_of_two
+from dormie.methods.reduced_set.initial_vectors import k_means_vectors, w_greedy_vectors
+from dormie.methods.reduced_set.rescaling import power_of_two, rescaled
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.feature_space import FeatureVector
 from dormie.numerics.greedy_order import w_greedy_order
@@ -204,7 +204,7 @@ def test_rows_with_nan_are_named() -> None:
         fit(MACHINE, 3, rows)
 
 
-@pytest.mark.parametrize("start", [middles_start, w_greedy_start])
+@pytest.mark.parametrize("start", [k_means_vectors, w_greedy_vectors])
 @pytest.mark.parametrize("n", [1, 7, 79, 80])
 def test_starts_have_as_many_vectors_as_asked_for_among_the_points(start: Any, n: int) -> None:
     doubled = by_hand(RBF(0.3), np.vstack([POINTS[:40], POINTS[:40]]), WEIGHTS)
@@ -219,10 +219,10 @@ def test_middles_go_to_classes_by_weight() -> None:
     """Two clumps that the machine tells apart, one with nine times the weight."""
     points = np.vstack([RNG.normal(size=(50, 2)) - 10, RNG.normal(size=(50, 2)) + 10])
     machine = Machine(RBF(0.01), points, np.repeat([0.9, -0.1], 50), np.zeros(1), Sign(np.array([0, 1])))
-    vectors = middles_start(machine, 10, 0)
+    vectors = k_means_vectors(machine, 10, 0)
     assert (vectors[:, 0] < 0).sum() == 9
     values = replace(machine, rule=Value())
-    assert (middles_start(values, 10, 0)[:, 0] < 0).sum() == 9
+    assert (k_means_vectors(values, 10, 0)[:, 0] < 0).sum() == 9
 
 
 def test_the_w_greedy_order_of_any_vectors_puts_the_most_telling_first() -> None:
@@ -248,7 +248,7 @@ def test_what_is_all_zero_has_the_unit_one() -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_a_machine_in_other_units_has_the_same_outputs(kernel: Kernel) -> None:
     machine = by_hand(kernel, POINTS * 50, WEIGHTS)
-    other, unit = in_units(machine)
+    other, unit = rescaled(machine)
     assert unit == 64
     expected = FullSum(machine).outputs(ROWS * 50)
     np.testing.assert_allclose(

@@ -104,8 +104,8 @@ def test_where_nothing_is_lost_nothing_is_said_to_be_fitted(machine: Machine, n:
     assert len(reduction.errors.before) == count
 
 
-def test_without_rows_they_are_made_up_and_the_report_says_so() -> None:
-    assert "2,048 rows made up from the support vectors" in str(dormie.reduce(MACHINE, 4))
+def test_without_rows_they_are_synthetic_and_the_report_says_so() -> None:
+    assert "2,048 synthetic rows, drawn from the support vectors" in str(dormie.reduce(MACHINE, 4))
 
 
 def test_rows_are_not_fitted_on_for_the_distance_and_all_serve_to_measure() -> None:

@@ -18,8 +18,7 @@ from dormie.errors import PlanFileError
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF
 from dormie.methods.dense import Dense
-from dormie.methods.tree import TreeWalk
-from dormie.methods.tree.stage import _TREE
+from dormie.methods.tree.stage import _TREE, TreeWalk
 from dormie.numerics import backend as native
 from dormie.plan.file import load as load_plan
 from dormie.plan.guarantee import Evidence, Risk

@@ -50,7 +50,7 @@ def test_more_evaluations_leave_less_unexplained() -> None:
     assert all(error(machine, fewer, unseen) > 1.5 * error(machine, more, unseen) for fewer, more in pairwise(trees))
 
 
-def test_every_row_meets_the_trunk_and_rows_part_ways_after_it() -> None:
+def test_every_row_passes_the_trunk_and_rows_part_after_it() -> None:
     machine, rows = machine_of(3, 60), rows_of(3, 500)
     tree = fitted(machine, rows, evaluations=8)
     shared = [node for node in range(tree.n_nodes) if all(node in path for path in tree.paths)]
@@ -66,7 +66,7 @@ def test_height_is_kept_and_leaves_have_rows() -> None:
     assert fitted(machine, rows, height=1).depths.tolist() == [1]
 
 
-def test_the_input_map_comes_first_and_is_undone_for_made_up_rows() -> None:
+def test_the_input_map_comes_first_and_is_undone_for_synthetic_rows() -> None:
     machine, rows, unseen = machine_of(5, 40), rows_of(5, 60), rows_of(6, 500)
     to_mapped = Affine(np.full(3, 1000.0), np.full(3, 0.01))
     scaled = Machine(machine.kernel, machine.points, machine.weights, machine.bias, SIGN, to_mapped)
@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_tree() -> None:
     assert one.weights.shape != other.weights.shape or (one.weights != other.weights).any()
 
 
-def test_strings_have_no_reduced_vectors_and_no_made_up_rows() -> None:
+def test_strings_have_no_reduced_vectors_and_no_synthetic_rows() -> None:
     words = ["abab", "abba", "aaab", "bbba", "caab", "ccab", "bcca", "acac", "cbcb", "aabb"] * 6
 
     def shared_letters(a: Any, b: Any) -> Floats:

@@ -19,7 +19,7 @@ from dormie.estimators import SupportVectorTree
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Custom
 from dormie.machine.rules import Sign
-from dormie.methods.tree import TreeWalk
+from dormie.methods.tree.stage import TreeWalk
 from dormie.plan.guarantee import Risk
 
 

@@ -20,7 +20,8 @@ from dormie.machine.rows import mapped
 from dormie.machine.rules import Sign, Value
 from dormie.methods.dense import Dense
 from dormie.methods.thresholds import NEVER
-from dormie.methods.tree import Tree, TreeWalk
+from dormie.methods.tree import Tree
+from dormie.methods.tree.stage import TreeWalk
 from dormie.methods.tree.structure import Walk
 from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
@@ -181,7 +182,7 @@ def test_a_single_terminal_answers_all_rows_alike() -> None:
         assert found.answers.tolist() == [1] * 5
         assert np.asarray(found.evaluations).tolist() == [0] * 5
         assert not np.asarray(_stage(made, tree, 1.5).decide(np.zeros((5, 2))).settled).any()
-    assert str(_stage(made, tree)) == "tree(0 nodes; 1 x half-width)"
+    assert str(_stage(made, tree)) == "tree(0 nodes; 1 x rms error)"
 
 
 def test_a_point_alone_is_met_by_all_rows() -> None:
@@ -193,7 +194,7 @@ def test_a_point_alone_is_met_by_all_rows() -> None:
         np.testing.assert_allclose(form.estimate(rows)[:, 0], [-12, -6, 0, 1.2])
         assert form.decide(rows).answers.tolist() == [0, 0, -1, 1]
         assert np.asarray(form.decide(rows).evaluations).tolist() == [1] * 4
-    assert str(_stage(made, tree)) == "tree(1 node; 1 x half-width)"
+    assert str(_stage(made, tree)) == "tree(1 node; 1 x rms error)"
 
 
 def test_a_value_on_the_threshold_goes_left() -> None:
@@ -420,7 +421,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
 def test_it_is_never_certified_named_by_its_nodes_and_explained() -> None:
     stage, _ = _ordinary()
     assert not stage.certified
-    assert str(stage.cautious(1.5)) == "tree(60 nodes; 1.5 x half-width)"
+    assert str(stage.cautious(1.5)) == "tree(60 nodes; 1.5 x rms error)"
     stages, source = (stage, Dense(stage.machine)), Source("a test", 80, {})
     assert "Ukkonen" in explain(Plan(stage.machine, stages, RISK, source))
     with pytest.raises(ValueError, match="tree"):

@@ -35,7 +35,7 @@ def test_a_small_tree_reads_as_it_should() -> None:
     )
 
 
-def test_rows_are_counted_on_every_way() -> None:
+def test_rows_are_counted_on_every_branch() -> None:
     rows = np.array([[0.0, 0.0], [5.0, 5.0], [1.0, 0.1], [0.9, 0.0]])
     found = export_text(small_tree(), rows, machine=_two_outputs())
     assert re.findall(r"--- (.*)", found) == [
@@ -108,7 +108,7 @@ def test_what_is_deeper_is_counted() -> None:
     assert export_text(small_tree(), max_depth=2) == export_text(small_tree())
 
 
-def test_thousands_of_splits_on_one_way_are_no_trouble() -> None:
+def test_thousands_of_splits_on_one_path_are_no_trouble() -> None:
     n = 3000
     children = [[node + 1 if node + 1 < n else ~n, ~node] for node in range(n)]
     offsets = np.concatenate([[0], np.cumsum([*range(1, n + 1), n])])

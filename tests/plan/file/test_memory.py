@@ -22,7 +22,8 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.memory import Size
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
-from dormie.methods.tree import TreeWalk, greedy
+from dormie.methods.tree import greedy
+from dormie.methods.tree.stage import TreeWalk
 from dormie.plan.file import archive, load, save
 from dormie.plan.file.describe import describe
 from dormie.plan.file.parse import unparse

@@ -1,4 +1,4 @@
-"""The full sum: it settles every row, so every plan ends in it."""
+"""The full sum: it settles every row, so every plan ends with it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dormie.methods.dense.stage import Dense
 class _DenseMethod(Method):
     stage = Dense
 
-    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - whatever it is
+    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - every machine
         return Usable()
 
 

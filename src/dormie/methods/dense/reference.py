@@ -1,4 +1,4 @@
-"""The dense stage in NumPy: the full sum with the radius of its rounding."""
+"""The dense stage in NumPy: the full sum with a bound on its rounding error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dormie.numerics.reference import interval, settled_between
 
 
 def decide(machine: Machine, rows: Any) -> tuple[Any, int, Any]:
-    """Answers, kernel evaluations a row, and the numbers of the rows that rounding leaves open, or None."""
+    """Answers, kernel evaluations a row, and the indices of rows that rounding leaves open (None: no such row)."""
     middle, radius = interval(machine, rows)
     with np.errstate(over="ignore", invalid="ignore"):
         settled = settled_between(machine, rows, middle - radius, middle + radius)

@@ -1,12 +1,12 @@
-"""The dense stage: the full sum. It settles every row, so every plan ends in it.
+"""The dense stage: the full sum. It settles every row, so every plan ends with it.
 
-The native core evaluates in float32 with a radius that covers every rounding on the way; a row whose answer the
-radius leaves open is evaluated again in float64, and, for RBF, once more by differences, which do not cancel. What is
-open even then lies within the rounding of the model's own float64 sum: that sum, repeated operation by operation,
-decides it (`dormie.numerics.source_sum`). Outputs are always float64.
+The native core first evaluates in float32, with a radius that bounds all rounding errors. A row whose answer is not
+certain within that radius is evaluated again in float64 and, with an RBF kernel, once more from differences x - s,
+which avoid cancellation. A row that is still open lies within the rounding error of the model's own float64 sum. That
+sum, repeated operation by operation, decides it (`dormie.numerics.source_sum`). Outputs are always float64.
 
-A plan with a stated risk may do without that second look (`Dense.rounded`): what float32 gets wrong is then part of the
-risk, and is seen in calibration like any other disagreement.
+A plan with a stated risk may omit the second evaluation (`Dense.rounded`). Wrong answers of float32 then are part of
+the risk, and calibration counts them like any other disagreement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dormie.numerics.evaluate import FullSum
 class Dense(Stage):
     """Every term of the sum, for every row.
 
-    full_sum: the evaluator, where it is there already; its points need not be laid out again
+    full_sum: an evaluator of the machine, if the caller has one; building another would copy the points again
     """
 
     name = "dense"
@@ -41,11 +41,11 @@ class Dense(Stage):
         self._screens = not (machine.kernel.is_python or _wants_outputs(machine.rule))
 
     def rounded(self) -> Dense:
-        """The same stage, answering from float32 alone, where there is a float32."""
+        """The same stage with float32 alone; itself without the native core, which has no float32."""
         return self if self.full_sum.core is None else Dense(self.machine, False, self.full_sum)
 
     def exact(self) -> Dense:
-        """The same stage, with float64 where float32 leaves a doubt."""
+        """The same stage with float64 for rows that float32 leaves open."""
         return Dense(self.machine, True, self.full_sum)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Dense(Stage):
     def words(self) -> str:
         if not self.certified:
             return "the full sum, in float32"
-        return "the full sum, in float32 with a bound on its rounding, then in float64 where that leaves a doubt"
+        return "the full sum, in float32 with a bound on its rounding error, then in float64 for rows that leaves open"
 
     def decide(self, rows: Any) -> Decisions:
         machine, full_sum = self.machine, self.full_sum
@@ -69,7 +69,7 @@ class Dense(Stage):
         if left is None:
             return Decisions(answers, None, evaluations)
         source = full_sum.source
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflowed has an answer too, as in the model
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow gives an answer too, as in the model
             answers[left] = machine.rule.answer(source.outputs(rows[left]))
         evaluations = np.array(np.broadcast_to(evaluations, len(answers)))
         evaluations[left] += source.source.n_points
@@ -93,5 +93,5 @@ class Dense(Stage):
 
 
 def _wants_outputs(rule: Rule) -> bool:
-    """Whether nothing less than the float64 outputs will do: screening in float32 would be wasted."""
+    """Whether the answer is the float64 output itself, so that evaluating in float32 first would be wasted."""
     return isinstance(rule, Value) and rule.tolerance == 0

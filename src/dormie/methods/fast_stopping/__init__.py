@@ -1,4 +1,4 @@
-"""Fast stopping (Muller 2004): the largest terms first, and a bound on what the others can still add."""
+"""Fast stopping (Muller 2004): partial sums, largest terms first, and a bound on the rest."""
 
 from __future__ import annotations
 

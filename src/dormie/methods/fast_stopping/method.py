@@ -1,4 +1,4 @@
-"""Fast stopping as a method: nothing is fitted, the order of terms is the machine's own."""
+"""Fast stopping as a method: nothing is fitted, the weights give the order of the terms."""
 
 from __future__ import annotations
 

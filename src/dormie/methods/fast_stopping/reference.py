@@ -1,4 +1,4 @@
-"""Fast stopping in NumPy: the first terms, and the tails of the others."""
+"""Fast stopping in NumPy: a partial sum, and a bound on the remaining terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dormie.numerics.reference import blocks, partial_sum
 
 
 def interval(machine: Machine, rows: Any, budget: int) -> tuple[Floats, Floats]:
-    """Low and high of every output of every row after the first `budget` terms: see `stages.fast_stopping`."""
+    """Low and high ends of every output of every row after the first `budget` terms."""
     weights = machine.weights[budget:]
     sizes = np.abs(weights) * np.sqrt(machine.kernel.diagonal(machine.points[budget:]))[:, None]
     one_sided = machine.kernel.nonnegative

@@ -1,11 +1,11 @@
-"""Fast stopping (Muller 2004): the largest terms first, and a bound on what the others can still add.
+"""Fast stopping (Muller 2004): partial sums, largest terms first, and a bound on the remaining terms.
 
-Points are ordered by |beta| sqrt(K(s,s)), the largest over the outputs. After k of them, by Cauchy-Schwarz,
+Points are sorted by |beta| sqrt(K(s,s)), the maximum over the outputs. After k of them, by Cauchy-Schwarz,
 
-    |G(x) - b - P_k| <= sqrt(K(x,x)) * sum_{i>k} |beta_i| sqrt(K(s_i,s_i)),
+    |G(x) - b - P_k| <= sqrt(K(x,x)) * sum_{i>k} |beta_i| sqrt(K(s_i,s_i)).
 
-and where the kernel is never negative the low end needs only the negative weights' tail, the high end only the
-positive ones'. Terms are added a panel at a time; a row stops as soon as its answer is settled.
+If the kernel is never negative, the low end needs only the tail of the negative weights, and the high end only that
+of the positive weights. Terms are added one panel at a time; a row stops as soon as its answer is settled.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dormie.methods.memory import Shapes, Size, packed, panels
 from dormie.numerics import backend
 from dormie.numerics.reference import settled_between
 
-_PANEL = 256  # terms between two intervals of partial sums
+_PANEL = 256  # terms added between two intervals
 
 
 class FastStopping(Stage):
     """Partial sums, largest terms first, with Cauchy-Schwarz tails."""
 
     name = "fast_stopping"
-    words = "the largest terms first, until what is left cannot change the answer (Muller 2004)"
+    words = "partial sums, largest terms first, until the remaining terms cannot change the answer (Muller 2004)"
     narrows = True
 
     def __init__(self, machine: Machine) -> None:
@@ -49,7 +49,7 @@ class FastStopping(Stage):
         return Decisions(*self._native.decide(*backend.arguments(rows)))
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        """Low and high of every output of every row after about `budget` terms (whole panels)."""
+        """Low and high ends of every output of every row after `budget` terms, rounded to whole panels."""
         if self._native is None:
             require_finite(rows)
             return reference.interval(self._ordered, rows, budget)
@@ -68,7 +68,7 @@ class FastStopping(Stage):
 
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it has no arrays
-        ordered = 16 * machine.points * (machine.features + machine.outputs + 2)  # and once more while it is made
+        ordered = 16 * machine.points * (machine.features + machine.outputs + 2)  # twice while it is being built
         tails = 16 * machine.outputs * (panels(machine.points, 4) + 1)
         return ordered + tails + packed(machine, 4)
 
@@ -83,8 +83,8 @@ class FastStopping(Stage):
 
 
 def largest_first(machine: Machine) -> Machine:
-    """The same machine with its points in order of |beta| sqrt(K(s,s)), largest first."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is large enough to come first
+    """The same machine with its points sorted by |beta| sqrt(K(s,s)), largest first."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a size that overflows sorts first, as it should
         sizes = np.abs(machine.weights).max(axis=1, initial=0.0) * np.sqrt(machine.kernel.diagonal(machine.points))
     order = np.argsort(-sizes, kind="stable")
     return replace(machine, points=machine.points[order], weights=machine.weights[order]).with_origin(machine.origin)

@@ -1,4 +1,4 @@
-"""Anytime intervals (DeCoste 2002): what a few landmarks tell bounds the output."""
+"""Anytime intervals (DeCoste 2002): bounds on the output from kernel values with a few landmarks."""
 
 from __future__ import annotations
 

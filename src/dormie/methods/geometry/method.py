@@ -1,4 +1,4 @@
-"""Geometry as a method: landmarks among the points, which are quickly found, and vectors moved to tell more."""
+"""Geometry as a method: candidates over landmarks among the points, and over vectors optimised to lower rho."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _GeometryMethod(Method):
 
 
 def _over_points(vectors: SharedVectors) -> Generator[Geometry, None, float]:
-    """Stages of ever more landmarks, as long as more may settle more; returns the share of rows settled."""
+    """Stages with more and more landmarks while more may settle more rows; returns the share of rows settled."""
     n, settled = min(_FIRST_LANDMARKS, vectors.most), 0.0
     while True:
         vectors.progress.say(f"trying {n:,} landmarks")
@@ -45,7 +45,7 @@ def _over_points(vectors: SharedVectors) -> Generator[Geometry, None, float]:
 
 
 def _over_moved(vectors: SharedVectors) -> Iterator[Geometry]:
-    """Stages over vectors that need not be points, the most telling first."""
+    """Stages over optimised vectors, which need not be points; those that lower rho most come first."""
     for moved in vectors.moved():
         if moved.steps:
             order = w_greedy_order(vectors.machine, moved.vectors, vectors.w)

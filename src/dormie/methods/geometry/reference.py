@@ -1,4 +1,4 @@
-"""The geometry stage in NumPy: coordinates of rows in the span of the landmarks, and the radius they leave."""
+"""The geometry stage in NumPy: coordinates of rows in the span of the landmarks, and the radius of the interval."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dormie.numerics.rounding import UNIT
 
 Arrays = Mapping[str, Any]
 
-LOST_SQUARE = 1e-290  # more than sums of squares lose below the normal range
+LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
 
 
 def interval(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Floats, Floats]:
-    """Middle and radius of every output of every row after `budget` landmarks: see `stages.geometry`."""
+    """Middle and radius of every output of every row after `budget` landmarks."""
     middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))
     for block, part in blocks(machine, rows):
         middle[block], radius[block] = next(_steps(machine, arrays, part, [budget]))
@@ -34,7 +34,7 @@ def walk(machine: Machine, arrays: Arrays, row: Floats) -> Iterator[tuple[Floats
 
 
 def decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Any, Any, Any]:
-    """Answers, whether each is settled, and how many landmarks that took, asked after every 16."""
+    """Answers, which of them are settled, and the landmarks used; a row may stop after every 16 landmarks."""
     n, rule = rows.shape[0], machine.rule
     answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
     settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
@@ -50,13 +50,13 @@ def decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[An
 
 
 def _steps(machine: Machine, arrays: Arrays, rows: Floats, counts: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
-    """The interval of geometry.cpp for mapped rows, after each number of landmarks."""
+    """Yield the interval of geometry.cpp for mapped rows after each number of landmarks in `counts`."""
     landmarks, factor = arrays["points"][: counts[-1]], arrays["factor"][: counts[-1], : counts[-1]]
     with np.errstate(over="ignore", invalid="ignore"):
         values = machine.kernel.matrix(rows, landmarks)
         own = machine.kernel.diagonal(rows)
         errors = np.array([row_value_error(machine, row, landmarks) for row in rows])
-    usable = np.isfinite(values).all(axis=1)  # of the others nothing is known
+    usable = np.isfinite(values).all(axis=1)  # the others get an infinite radius
     q = solve_lower(factor, np.where(usable, values.T, 0.0)).T
     degree, d = getattr(getattr(machine.kernel, "kernel", machine.kernel), "degree", 1), rows.shape[1]
     for done in counts:

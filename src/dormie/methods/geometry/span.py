@@ -1,11 +1,12 @@
-"""The geometry bound, derived: what the span of landmarks tells of w and of a row (DeCoste 2002).
+"""The derivation of the geometry bound: w and a row, projected on the span of the landmarks (DeCoste 2002).
 
-Landmarks S_1..S_k span a subspace of feature space. A row x has coordinates q = T^-1 k(S, x) in it, w has coordinates
-c = T^-1 <phi(S), w>, where T T' is the landmarks' Gram matrix; what lies outside is at most rho for w and R for x:
+Landmarks S_1..S_k span a subspace of feature space. In it a row x has coordinates q = T^-1 k(S, x), and w has
+coordinates c = T^-1 <phi(S), w>, where T T' is the Gram matrix of the landmarks. The component outside the span has
+length rho for w and R for x. So, by Cauchy-Schwarz,
 
     G(x) = c.q + b  within  rho R,      rho^2 = |w|^2 - |c|^2,   R^2 = K(x,x) - |q|^2.
 
-**Rounding.** The numbers at hand are T, c (floats, taken as they are) and q as computed. With N = T^-1 (exactly) and
+**Rounding.** T and c are floats and are taken as exact; q is what was computed. With the exact inverse N = T^-1 and
 a = N'q, p = sum a_i phi(S_i), and alpha = N'c, w' = sum alpha_i phi(S_i), v = w - w':
 
     G - b = c.q + a.(g - T c) - alpha.(eta - dT q) + alpha'F a + <v, phi(x) - p>
@@ -13,8 +14,9 @@ a = N'q, p = sum a_i phi(S_i), and alpha = N'c, w' = sum alpha_i phi(S_i), v = w
     |v|^2 = |w|^2 - |c|^2 - 2 alpha.(g - T c) - alpha'F alpha
 
 where g = <phi(S), w>, F = T T' - K_SS, eta the errors of the row's kernel values, and dT <= gamma_k |T| the backward
-error of forward substitution. So every term is bounded by norms known beforehand and by |a| <= h = sum_j |q_j| |N_j|,
-which costs one multiply-add a landmark. `span` computes those norms, each rounded up; geometry.cpp puts them together.
+error of forward substitution. So every term is bounded by norms that do not depend on the row, and by
+|a| <= h = sum_j |q_j| |N_j|, which costs one multiply-add a landmark. `span` computes these norms, each rounded up;
+geometry.cpp combines them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from dormie.numerics.cholesky import cholesky, solve_lower
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 
-# What `span` makes, in the order of Span (geometry.hpp).
+# The arrays that `span` returns, in the order of Span (geometry.hpp).
 SPAN = (
     "points",
     "factor",
@@ -40,11 +42,11 @@ SPAN = (
     "factor_error",
     "factor_norm",
 )
-_UP = 1 + 1e-9  # room for the rounding of the norms themselves
+_UP = 1 + 1e-9  # covers the rounding of the norms themselves
 
 
 def span(w: FeatureVector, landmarks: Floats) -> Arrays:
-    """The arrays of `Span` in geometry.hpp: what the landmarks know of w, and how far each number may be off."""
+    """The arrays of `Span` in geometry.hpp: coordinates of w in the span of the landmarks, and error bounds."""
     machine = w.machine
     landmarks, gram, factor = _factorise(machine, landmarks)
     k = np.arange(1, len(landmarks) + 1)
@@ -53,8 +55,8 @@ def span(w: FeatureVector, landmarks: Floats) -> Arrays:
     squares = np.cumsum(np.cumsum(exact_gram_error(factor, gram) ** 2, axis=0), axis=1)
     factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
     inverse, norms = _inverse(factor)
-    known = InnerProducts.with_w(machine, landmarks)
-    g, g_error = known.values, known.errors
+    products = InnerProducts.with_w(machine, landmarks)
+    g, g_error = products.values, products.errors
     c = solve_lower(factor, g)
     coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
     misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
@@ -77,7 +79,7 @@ def span(w: FeatureVector, landmarks: Floats) -> Arrays:
 
 
 def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Floats]:
-    """Landmarks as far as their Gram matrix is safely positive definite, the matrix, and its Cholesky factor."""
+    """The leading landmarks with a safely positive definite Gram matrix, that matrix, and its Cholesky factor."""
     gram = machine.kernel.matrix(landmarks, landmarks)
     if not len(gram) or not np.isfinite(gram).all():
         raise ValueError("geometry: no landmarks, or landmarks so large that their kernel values overflow")

@@ -1,7 +1,7 @@
 """Anytime intervals (DeCoste 2002): the geometry stage.
 
-What landmarks tell of w and of a row bounds the output, whatever it is: `dormie.methods.geometry.span` derives the
-bound.
+The projections of w and of a row on the span of a few landmarks give an interval that always contains the output:
+`dormie.methods.geometry.span` derives it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dormie.numerics.feature_space import FeatureVector
 
 
 class Geometry(Stage):
-    """Intervals from landmarks, as many as it takes, at most `budget`."""
+    """Intervals from landmarks, added until the answer is settled, at most `budget` of them."""
 
     name = "geometry"
-    words = "a few landmark vectors, until what they leave open cannot change the answer (DeCoste 2002)"
+    words = "certified intervals from landmark vectors, added until the interval settles the answer (DeCoste 2002)"
     narrows = True
     guesses = True
 
@@ -42,13 +42,13 @@ class Geometry(Stage):
 
     @classmethod
     def build(cls, machine: Machine, landmarks: Floats, w: FeatureVector | None = None) -> Geometry:
-        """The stage over given landmarks (in mapped coordinates), in their order; any points will do.
+        """The stage over the given landmarks (in mapped coordinates), in that order; any vectors can be landmarks.
 
-        Landmarks that leave too little outside the span of those before them end the list. `w` is
-        `FeatureVector.of(machine)`, where it is known already.
+        The list is cut at the first landmark that lies almost in the span of those before it. `w` is
+        `FeatureVector.of(machine)`, if the caller has it.
         """
         require(needs_inner_product(cls.name, machine))
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused with the arrays it ends up in
+        with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused below
             arrays = span(w or FeatureVector.of(machine), np.ascontiguousarray(landmarks, dtype=np.float64))
         return cls(machine, arrays, len(arrays["points"]))
 
@@ -56,7 +56,7 @@ class Geometry(Stage):
         return f"{self.name}({self.budget})"
 
     def limited(self, budget: int) -> Geometry:
-        """The same stage, giving up after fewer landmarks."""
+        """The same stage with at most `budget` landmarks."""
         k = min(budget, len(self.arrays["points"]))
         arrays = {name: a[:k, :k] if name == "factor" else a[:k] for name, a in self.arrays.items()}
         return Geometry(self.machine, arrays, k)
@@ -76,7 +76,7 @@ class Geometry(Stage):
         return reference.interval(self.machine, self.arrays, rows, budget)
 
     def walk(self, row: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Middle and radius of one row's outputs after each landmark, worked out as they are asked for."""
+        """Middle and radius of one row's outputs after each landmark, computed lazily."""
         if self._native is None:
             require_finite(row[None])
             yield from reference.walk(self.machine, self.arrays, row)
@@ -122,7 +122,7 @@ class Geometry(Stage):
 
 
 def _require_fit(machine: Machine, arrays: Arrays) -> None:
-    """ValueError unless the arrays are of the shapes and signs that `span` gives them."""
+    """Raise ValueError unless the arrays have the shapes and signs that `span` gives them."""
     k, c = arrays["norms"].size, machine.n_outputs
     shapes: dict[str, tuple[int, ...]] = {"points": (k, machine.n_features), "factor": (k, k)}
     shapes |= dict.fromkeys(("norms", "factor_error", "factor_norm"), (k,))

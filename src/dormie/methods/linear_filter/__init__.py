@@ -1,4 +1,4 @@
-"""The linear filter (DeCoste & Mazzoni 2003): a linear machine first, for the rows that need no other."""
+"""The linear filter (DeCoste & Mazzoni 2003): a linear machine settles the rows far from the border."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
 from dormie.methods.linear_filter.stage import LinearFilter
 from dormie.methods.thresholds import needs_classifier
 
-_MOST_ROWS = 20_000  # that it is fitted on
+_MOST_ROWS = 20_000  # for fitting
 
 
 class _LinearFilterMethod(Method):

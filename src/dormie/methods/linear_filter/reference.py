@@ -14,11 +14,11 @@ Arrays = Mapping[str, Any]
 
 
 def outputs(arrays: Arrays, rows: Any) -> Floats:
-    """The linear machine's outputs: see `stages.linear_filter`."""
+    """The outputs of the linear machine."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(rows.astype(np.float64) @ arrays["vectors"].T + arrays["bias"])
 
 
 def decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any]:
-    """Answers, and whether each is settled."""
+    """Answers, and which of them are settled."""
     return crossed(machine.rule, outputs(arrays, rows), low, high)

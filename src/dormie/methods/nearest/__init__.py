@@ -1,4 +1,4 @@
-"""Nearest support vectors (DeCoste & Mazzoni 2003): the largest terms of each row first."""
+"""Nearest support vectors (DeCoste & Mazzoni 2003): partial sums, largest terms of each row first."""
 
 from __future__ import annotations
 

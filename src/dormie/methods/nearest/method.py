@@ -1,4 +1,4 @@
-"""Nearest support vectors as a method: they take long to fit, and rarely win in seconds."""
+"""Nearest support vectors as a method: they take long to fit and are rarely the fastest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dormie.machine import Machine
 from dormie.machine.rules import Argmax
 from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
-from dormie.methods.nearest.stage import FORMS, Nearest
+from dormie.methods.nearest.fitting import FORMS
+from dormie.methods.nearest.stage import Nearest
 from dormie.methods.thresholds import needs_classifier
 
 

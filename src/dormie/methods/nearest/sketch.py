@@ -1,8 +1,9 @@
-"""Rows and points in few coordinates, and the order of terms that these suggest (DeCoste & Mazzoni 2003).
+"""Sketches of rows and points in few coordinates, and the order of terms they give (DeCoste & Mazzoni 2003).
 
-Along a basis of p directions (a PCA of the support vectors) a row x becomes (z, 0, r), a point s (z', r', 0), r and r'
-being the lengths of what lies outside: lengths are kept, inner products are those of the components, and any kernel of
-the two approximates K(x, s) at p/d of its cost.
+With p principal directions of the support vectors, a row x becomes (z, 0, r) and a point s becomes (z', r', 0), where z
+and z' are the components along these directions and r and r' the lengths of the remainders. So lengths are exact, and
+an inner product is that of the components. The kernel of two sketches, K~(x, s), approximates K(x, s) at p/d of its
+cost.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Indices = npt.NDArray[np.intp]
 
 
 def principal_directions(points: Floats, p: int) -> Floats:
-    """The p directions along which the points (not centred) have most of their length, p x d, orthonormal."""
+    """The first p principal directions of the points, not centred: p x d, orthonormal."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = points.T @ points
     if not np.isfinite(squares).all():
@@ -26,58 +27,59 @@ def principal_directions(points: Floats, p: int) -> Floats:
 
 
 def sketch_rows(basis: Floats, x: Floats) -> Floats:
-    """(z, 0, r) of mapped rows."""
-    z, outside = _inside_and_outside(basis, x)
+    """The sketches (z, 0, r) of mapped rows."""
+    z, outside = _components(basis, x)
     return np.column_stack([z, np.zeros(len(x)), outside])
 
 
 def sketch_points(basis: Floats, s: Floats) -> Floats:
-    """(z, r, 0) of points."""
-    z, outside = _inside_and_outside(basis, s)
+    """The sketches (z, r, 0) of points."""
+    z, outside = _components(basis, s)
     return np.column_stack([z, outside, np.zeros(len(s))])
 
 
-def _inside_and_outside(basis: Floats, u: Floats) -> tuple[Floats, Floats]:
+def _components(basis: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Components along the basis, and the length of the remainder."""
     z = u @ basis.T
     outside = np.einsum("ij,ij->i", u, u) - np.einsum("ij,ij->i", z, z)
     return z, np.sqrt(np.maximum(outside, 0))
 
 
-def foreseen(machine: Machine, basis: Floats, x: Floats) -> Floats:
-    """About what the kernel values of mapped rows are: K~(x, s)."""
+def approximate_kernel(machine: Machine, basis: Floats, x: Floats) -> Floats:
+    """K~(x, s), the approximate kernel values of mapped rows with all points."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(machine.kernel.matrix(sketch_rows(basis, x), sketch_points(basis, machine.points)))
 
 
 def scores(machine: Machine, values: Floats) -> Floats:
-    """About how large terms are: |beta| K~(x, s), the weights of all outputs together."""
+    """Approximate sizes of the terms, |beta| |K~(x, s)|, with |beta| summed over the outputs."""
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(values) * np.abs(machine.weights).sum(axis=1)
     return np.where(np.isnan(sizes), 0.0, sizes)
 
 
-def foresight(machine: Machine, basis: Floats, x: Floats, outputs: Floats) -> float:
-    """How many times what is foreseen of the outputs of mapped rows they are: the slope of a line through both.
+def prediction_slope(machine: Machine, basis: Floats, x: Floats, outputs: Floats) -> float:
+    """Ratio of the actual to the predicted output: the slope of a regression of the outputs on the sketch's.
 
-    0 where nothing is foreseen: all outputs are the same, or out of range.
+    0 if there is no such slope, because all outputs are equal or out of range.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sums = foreseen(machine, basis, x) @ machine.weights
-        sums, outputs = sums - sums.mean(axis=0), outputs - outputs.mean(axis=0)
-        slope = float(np.divide(np.sum(sums * outputs), np.sum(sums * sums)))
+        predicted = approximate_kernel(machine, basis, x) @ machine.weights
+        predicted, outputs = predicted - predicted.mean(axis=0), outputs - outputs.mean(axis=0)
+        slope = float(np.divide(np.sum(predicted * outputs), np.sum(predicted * predicted)))
     return slope if np.isfinite(slope) else 0.0
 
 
 def tug_of_war(machine: Machine, sizes: Floats, count: int) -> Indices:
-    """The first `count` points in the order of their scores.
+    """The first `count` points by descending score, balanced between positive and negative weights.
 
-    Of one output, the next point is of the sign whose weights have come to less so far: so the terms themselves show
-    which way the sum leans. With several outputs there is one order for all, by score alone.
+    With one output, the next point comes from the sign whose cumulative weight is smaller, so that the weights cancel
+    and the kernel values decide the sign of the partial sum. With several outputs all share one order, by score alone.
     """
     if machine.n_outputs > 1:
         return np.argsort(-sizes, kind="stable")[:count]
     weights = machine.weights[:, 0]
     sides = [side[np.argsort(-sizes[side], kind="stable")] for side in map(np.flatnonzero, (weights > 0, weights <= 0))]
-    # A point is due when the weight before it on its side is the least there is: a merge of two sorted lists.
+    # Sorting by the cumulative weight before each point merges the two sides so that their sums stay balanced.
     before = [np.cumsum(np.abs(weights[side])) - np.abs(weights[side]) for side in sides]
     return np.concatenate(sides)[np.argsort(np.concatenate(before), kind="stable")][:count]

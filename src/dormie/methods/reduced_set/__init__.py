@@ -1,15 +1,16 @@
-"""Reduced sets: few vectors that stand for many (Burges & Scholkopf 1997).
+"""Reduced sets (Burges & Scholkopf 1997): few vectors that approximate many.
 
-slopes      kernel values and their derivatives         weights    the best weights of given vectors
-outputs     the goal: outputs on rows                   norm       the goal: the distance in feature space
-adam        descent for the one; L-BFGS for the other   starts     where the vectors start from
-one_by_one  the paper's extraction                      fitting    `fit`, which puts these together
-emphasis    which rows count most                       units      coordinates and outputs of size about 1
-seen        sums over all points                        projection how near vectors come to w, certified
-vectors     those that geometry uses as well            method     which candidates to try
-stage       the stage of a plan                         reference  its NumPy twin
-
-`reduce.py` is `dormie.reduce`: a reduced machine on its own, with `errors`, its `report` and a better `threshold`.
+fitting          `fit`: initial vectors, optimisation, weights
+outputs          objective: error of the outputs on rows      norm          objective: distance |w - w'|
+adam             optimiser for the former                     importance    which rows count most
+initial_vectors  where the optimisation starts                one_by_one    the paper's extraction of single vectors
+derivatives      kernel values and their derivatives          weights       least-squares weights of given vectors
+products_with_w  inner products with w, as vectors move       rescaling     coordinates and outputs of size about 1
+projection       certified |w - w'| of given vectors          vectors       vectors shared with the geometry method
+stage            the stage of a plan                          method        the candidates to try
+reference        the NumPy twin of the stage                  reduce        `dormie.reduce`: a reduced machine by itself
+errors           how far a reduced machine is off             report        a reduction in words
+threshold        the bias with the fewest errors
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stochastic descent that stops by itself: Adam, with a rate that is halved whenever progress ends."""
+"""Stochastic gradient descent with Adam: the rate is halved whenever progress ends, and descent stops by itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dormie.methods.reduced_set.slopes import Array
+from dormie.methods.reduced_set.derivatives import Array
 
-_WINDOW = 50  # steps whose losses are averaged: single batches are too noisy to tell progress by
-_LEAST_PROGRESS = 0.003  # of a loss that is a logarithm: 0.3 % of what it is the logarithm of
+_WINDOW = 50  # steps whose losses are averaged: the loss of a single batch is too noisy to show progress
+_LEAST_PROGRESS = 0.003  # of a logarithmic loss: 0.3 % of the error itself
 _HALVINGS = 6
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.999
 
@@ -17,9 +17,9 @@ _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.999
 def minimise(
     loss: Callable[[Array], tuple[float, Array]], start: Array, rate: float, most: int, say: Callable[[int], None]
 ) -> Array:
-    """Where a noisy loss, given with its gradient, is small; `rate` is how far a coordinate first moves in a step."""
+    """Minimise a noisy loss from its value and gradient; `rate` is the size of the first steps in each coordinate."""
     at, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
-    least = np.sqrt(np.finfo(at.dtype).tiny)  # squares of smaller gradients are 0
+    least = np.sqrt(np.finfo(at.dtype).tiny)  # the square of a smaller gradient underflows
     best, recent, halvings = np.inf, 0.0, 0
     for step in range(1, most + 1):
         value, gradient = loss(at)

@@ -1,4 +1,4 @@
-"""How far a reduced machine is from the original: in feature space, and in outputs and labels on rows."""
+"""The error of a reduced machine: its distance in feature space, and its outputs and labels on rows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dormie.numerics.feature_space import FeatureVector, InnerProducts
 
 
 def root_mean_square(values: Floats) -> Floats:
-    """Of every column; its largest value is the unit, so that no square overflows."""
+    """Root mean square of every column, scaled by its largest value so that no square overflows."""
     largest = np.abs(values).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)
-    return np.asarray(unit * np.sqrt(np.mean((values / unit) ** 2, axis=0)))
+    scale = np.where(largest > 0, largest, 1.0)
+    return np.asarray(scale * np.sqrt(np.mean((values / scale) ** 2, axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """Of every output: |w|, and |w - w'| of the reduced machine.
+    """|w| and |w - w'| of every output, w' being the reduced machine's vector.
 
-    |w - w'| sqrt(K(x,x)) bounds the error of any row x, up to rounding, of which no account is kept here.
+    |w - w'| sqrt(K(x,x)) bounds the error of any row x, up to rounding, which is not bounded here.
     """
 
     norm: Floats
@@ -30,7 +30,7 @@ class Distance:
 
     @classmethod
     def between(cls, machine: Machine, reduced: Machine) -> Distance | None:
-        """None where there is no such distance: the kernel is no inner product, or the numbers are out of range."""
+        """None if there is no such distance: the kernel is no inner product, or numbers are out of range."""
         if not machine.kernel.positive_semidefinite:
             return None
         try:
@@ -52,36 +52,36 @@ class Distance:
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Outputs of both machines on the same rows, and what follows from them. Arrays have an entry for every output."""
+    """Errors from the outputs of both machines on the same rows. Arrays have one entry for each output."""
 
     rule: Rule
     before: Floats
     after: Floats
-    rows: str  # what rows these are
+    rows: str  # a description of the rows
 
     @property
     def rms(self) -> Floats:
-        """Root mean square of what the outputs are off by."""
+        """Root mean square error of the outputs."""
         return root_mean_square(self.after - self.before)
 
     @property
     def largest(self) -> Floats:
-        """The most that an output is off by."""
+        """Largest absolute error of the outputs."""
         return np.asarray(np.abs(self.after - self.before).max(axis=0))
 
     @property
     def spread(self) -> Floats:
-        """The standard deviation of the original's outputs, to compare errors with."""
+        """Standard deviation of the original outputs, for comparison."""
         return root_mean_square(self.before - self.before.mean(axis=0))
 
     @property
     def differing(self) -> int | None:
-        """How many rows get another label; None where values are the answer."""
+        """Number of rows with another label; None for a regressor."""
         if isinstance(self.rule, Value):
             return None
         return int((self.rule.answer(self.before) != self.rule.answer(self.after)).sum())
 
     @property
     def agreement(self) -> float | None:
-        """The share of rows with the same label; None where values are the answer."""
+        """Share of rows with the same label; None for a regressor."""
         return None if self.differing is None else 1 - self.differing / len(self.before)

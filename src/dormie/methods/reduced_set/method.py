@@ -1,4 +1,4 @@
-"""Reduced sets as a method: certified by their distance from w, or calibrated on rows where that is too large."""
+"""Reduced sets as a method: certified by their distance from w, or calibrated on rows if that is too large."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 
-_SHORT = 8192  # vectors x features
-_LONG = 5_000_000  # points x features
-_LEAST_SHRINKING = 4  # times fewer vectors than points
+_SHORT = 8192  # vectors x features of a set whose rows count as short
+_LONG = 5_000_000  # points x features of a machine whose full sum counts as long
+_LEAST_SHRINKING = 4  # least ratio of points to vectors
 
 
 class _ReducedSetMethod(Method):
@@ -48,7 +48,7 @@ class _ReducedSetMethod(Method):
 
 
 def _fitted(fitting: CalibratedFitting) -> Iterator[Reduced]:
-    """Reduced sets of all sizes, as many at a time as there are threads, the longest work first."""
+    """Reduced sets of all sizes, fitted in parallel, the largest first."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
     with ThreadPoolExecutor(backend.threads()) as pool:
         fits = [
@@ -62,6 +62,7 @@ def _fitted(fitting: CalibratedFitting) -> Iterator[Reduced]:
 
 
 def _sizes(machine: Machine, effort: Effort) -> list[int]:
+    """The numbers of vectors to try."""
     d, points = machine.n_features, machine.n_points
     short = (n for n in effort.short_set_sizes if n * d <= _SHORT)
     sizes = {*effort.set_sizes, *short, *(effort.long_set_sizes if points * d >= _LONG else ())}
@@ -69,17 +70,17 @@ def _sizes(machine: Machine, effort: Effort) -> list[int]:
 
 
 def _calibrated(reduced: Reduced, fitting: CalibratedFitting) -> Iterator[ReducedSet]:
-    """One fit with two kinds of half-widths: each output's own usual error, and the same for all."""
+    """Stages of one fit with two kinds of half-widths: the rms error of each output, and that of all outputs."""
     machine, measuring = fitting.machine, fitting.measuring
-    off = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
-    own: Floats = np.sqrt(np.mean((off / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
+    error = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
+    own: Floats = np.sqrt(np.mean((error / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
     same = np.full_like(own, np.sqrt(np.mean(own**2)))
     for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
         yield ReducedSet.calibrated(machine, reduced.points, reduced.weights, half_widths)
 
 
 def _lengths(machine: Machine, rows: Any) -> Floats:
-    """sqrt(K(x,x)), a column, nowhere 0."""
+    """sqrt(K(x,x)) of each row as a column, at least the smallest positive float."""
     own = machine.kernel.diagonal(mapped(machine, rows))
     return np.asarray(np.sqrt(np.maximum(own, np.finfo(np.float64).tiny))[:, None])
 

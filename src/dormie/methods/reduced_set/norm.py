@@ -1,7 +1,8 @@
-"""The distance in feature space as the goal, as in the paper: rho^2 = |w - w'|^2, which bounds the error of any row.
+"""The paper's objective: the distance in feature space, rho = |w - w'|, which bounds the error of any row.
 
-rho^2 = |w|^2 - g' K_zz^-1 g with the best weights, g = <phi(Z), w>. Deterministic and smooth, so L-BFGS. Several
-outputs are added, each over its own |w|^2; several sizes count by the logarithms of what each leaves.
+With the best weights, rho^2 = |w|^2 - g' K_zz^-1 g, where g = <phi(Z), w>. This is deterministic and smooth, so L-BFGS
+minimises it. With several outputs, rho^2 / |w|^2 is summed over the outputs. With several sizes, the logarithms of
+these sums are added.
 """
 
 from __future__ import annotations
@@ -12,33 +13,34 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.methods.reduced_set.seen import seen
-from dormie.methods.reduced_set.slopes import Slopes, unit_kernel
+from dormie.methods.reduced_set.derivatives import KernelDerivatives, unit_kernel
+from dormie.methods.reduced_set.products_with_w import products_with_w
 from dormie.methods.reduced_set.weights import positive_factor
 from dormie.numerics.cholesky import solve_gram
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 
 _MOST_STEPS = 300
-_LEAST_PROGRESS = 1e-7  # of the loss in one step: the first steps, which feel their way, may bring as little as 1e-4
+_LEAST_PROGRESS = 1e-7  # of the loss in one step; the first, tentative steps may bring as little as 1e-4
 _RIDGE = 1e-10  # for kernels with K(s, s) about 1
-_OVERHEAD = 40  # what a kernel value costs beside its products, in multiply-adds
-_LEAST = 1e-13  # of |w|^2: nearer than that there is only rounding
+_OVERHEAD = 40  # multiply-adds of a kernel value besides its inner product
+_LEAST = 1e-13  # relative to |w|^2: smaller values are rounding errors
 
 
 class Norm:
-    """The loss of vectors; `sizes` are nested."""
+    """The objective "norm" for nested sizes."""
 
     def __init__(self, machine: Machine, sizes: Sequence[int], w: FeatureVector | None = None) -> None:
         self.sizes = sizes
         self._machine = machine
-        self.kernel, unit = unit_kernel(machine.kernel, machine.points)
+        self.kernel, scale = unit_kernel(machine.kernel, machine.points)
         squared = (w or FeatureVector.of(machine)).squared_norm
-        share = np.divide(unit, squared, out=np.zeros_like(squared), where=squared > 0)
-        self._seen = seen(machine, self.kernel, machine.weights * np.sqrt(share))  # every output's |w|^2 is 1 now
+        share = np.divide(scale, squared, out=np.zeros_like(squared), where=squared > 0)
+        # These weights make every output's |w|^2 equal to 1.
+        self._products = products_with_w(machine, self.kernel, machine.weights * np.sqrt(share))
         self._outputs = int((squared > 0).sum())
 
     def minimise(self, start: Floats, say: Callable[[int], None], most: int = _MOST_STEPS) -> Floats:
-        """Vectors with a small rho, from a start."""
+        """Vectors with a small rho, optimised from `start`."""
         from scipy.optimize import minimize  # here: it takes longer to import than all of dormie
 
         def flat_loss(flat: Floats) -> tuple[float, Floats]:
@@ -57,18 +59,18 @@ class Norm:
         return np.asarray(found.x.reshape(start.shape))
 
     def weights(self, vectors: Floats) -> list[Floats]:
-        """For every size the weights that bring the vectors closest to w."""
+        """The weights of least rho for every size."""
         return projections(self._machine, vectors, self.sizes)
 
     def loss(self, vectors: Floats) -> tuple[float, Floats]:
-        """The sum over sizes of log rho^2 and its gradient by the vectors."""
-        g = self._seen.look(vectors)
-        own = Slopes.of(self.kernel, vectors, vectors)
+        """The sum over sizes of log rho^2, and its gradient with respect to the vectors."""
+        g = self._products.values(vectors)
+        own = KernelDerivatives.of(self.kernel, vectors, vectors)
         value, by_g, by_own = self._losses(g, own.values)
-        return value, self._seen.pull(by_g) + own.pull(2 * by_own)
+        return value, self._products.gradient(by_g) + own.gradient(2 * by_own)
 
     def _losses(self, g: Floats, gram: Floats) -> tuple[float, Floats, Floats]:
-        """Log rho^2, and its derivatives by g and by the vectors' Gram matrix."""
+        """Log rho^2, and its derivatives with respect to g and to the vectors' Gram matrix."""
         gram = gram + _RIDGE * np.eye(len(gram))
         value, by_g, by_gram = 0.0, np.zeros_like(g), np.zeros_like(gram)
         for n in self.sizes:
@@ -84,7 +86,7 @@ class Norm:
 
 
 def projections(machine: Machine, vectors: Floats, sizes: Sequence[int]) -> list[Floats]:
-    """For every size the weights that bring the first so many vectors closest to w."""
+    """For every size n, the weights of the first n vectors with the least distance to w."""
     gram = machine.kernel.matrix(vectors, vectors)
     gram[np.diag_indices_from(gram)] *= 1 + _RIDGE
     g = InnerProducts.with_w(machine, vectors).values
@@ -92,5 +94,5 @@ def projections(machine: Machine, vectors: Floats, sizes: Sequence[int]) -> list
 
 
 def step_work(machine: Machine, n: int) -> int:
-    """Multiply-adds of one step of moving n vectors, about."""
+    """Approximate multiply-adds of one optimisation step of n vectors."""
     return machine.n_points * n * (2 * machine.n_features + machine.n_outputs + _OVERHEAD)

@@ -1,8 +1,8 @@
-"""The outputs themselves as the goal: sum_x |G'(x) - G(x)|^2 over rows, which need no labels.
+"""The objective on rows: the error of the outputs, sum_x |G'(x) - G(x)|^2, which needs no labels.
 
-This is what counts where rows like these come. The weights are eliminated: any vectors have their best ones, and the
-loss is what those leave, so that its gradient is the same as if they were held fixed. Batches of rows, drawn by their
-importance, keep a step cheap; the last weights are solved over all rows.
+It is the right objective if later rows resemble these. The weights are eliminated: the loss of given vectors is the
+error with their best weights, so that its gradient is the same as with fixed weights. A step uses a batch of rows,
+drawn by their importance; the final weights are solved over all rows.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
 from dormie.methods.reduced_set import adam
-from dormie.methods.reduced_set.emphasis import importance
+from dormie.methods.reduced_set.derivatives import Array, KernelDerivatives, unit_kernel
+from dormie.methods.reduced_set.importance import importance
 from dormie.methods.reduced_set.norm import projections
-from dormie.methods.reduced_set.slopes import Array, Slopes, unit_kernel
-from dormie.methods.reduced_set.units import power_of_two
+from dormie.methods.reduced_set.rescaling import power_of_two
 from dormie.methods.reduced_set.weights import least_squares, positive_factor
 from dormie.numerics.cholesky import solve_gram
 from dormie.numerics.evaluate import FullSum
@@ -26,77 +26,80 @@ from dormie.numerics.evaluate import FullSum
 _BATCH = 2000
 _BLOCK = 4096
 _MOST_STEPS = 3000
-_FIRST_RATE = 0.2  # of the usual deviation of a feature
-_RIDGE = 1e-6  # a row, for kernels with K(s, s) about 1
-_TOO_LARGE = 1e15  # for kernels with K(s, s) about 1
-_NOTHING = 1e-30  # a loss whose logarithm can still be taken
+_FIRST_RATE = 0.2  # relative to the typical standard deviation of a feature
+_RIDGE = 1e-6  # for each row, with K(s, s) about 1
+_TOO_LARGE = 1e15  # for K(x, x) where K(s, s) is about 1
+_NOTHING = 1e-30  # keeps the logarithm of a loss finite
 
 
 class Outputs:
-    """The loss of vectors over rows; `sizes` are nested, and each counts by the logarithm of its own loss."""
+    """The objective "outputs" for nested sizes: the sum of the logarithms of their losses over rows."""
 
     def __init__(
         self, machine: Machine, rows: Floats, sizes: Sequence[int], seed: int, outputs: Floats | None = None
     ) -> None:
-        """outputs: of the rows, where they are known already."""
+        """outputs: the machine's outputs for the rows, if the caller has them."""
         self.sizes = sizes
         self._machine = machine
-        self.kernel, self._unit = unit_kernel(machine.kernel, machine.points)
+        self.kernel, self._kernel_scale = unit_kernel(machine.kernel, machine.points)
         _require_single(self.kernel, rows)
         self._rows, self._single = rows, rows.astype(np.float32)
         bare = replace(machine, bias=np.zeros_like(machine.bias))
         sums = FullSum(bare).outputs(rows) if outputs is None else outputs - machine.bias
         self._size = power_of_two(sums)
         self._targets = sums / self._size
-        self._counts = importance(machine.rule, sums + machine.bias)
-        self._chances = np.cumsum(self._counts) / self._counts.sum()
+        self._importance = importance(machine.rule, sums + machine.bias)
+        self._chances = np.cumsum(self._importance) / self._importance.sum()
         self._random = np.random.default_rng(seed)
         self._rate = _FIRST_RATE * float(np.sqrt(machine.points.var(axis=0).mean()))
 
     def minimise(self, start: Floats, say: Callable[[int], None]) -> Floats:
-        """Vectors whose outputs are close to the machine's, from a start."""
+        """Vectors whose outputs are close to the machine's, optimised from `start`."""
         found = adam.minimise(self._batch_loss, start.astype(np.float32), self._rate, _MOST_STEPS, say)
         return np.asarray(found, dtype=np.float64)
 
     def weights(self, vectors: Floats) -> list[Floats]:
         """The best weights for every size, over all rows.
 
-        Where the kernel is so smooth that its values hardly differ, least squares with a ridge cannot tell vectors
-        apart, and the projection of w can: whichever leaves less is taken.
+        If the kernel is so smooth that its values hardly differ, ridge regression cannot separate the vectors, but the
+        projection of w can. So both are computed, and the weights with the smaller error are taken.
         """
-        scale = self._size / self._unit
+        scale = self._size / self._kernel_scale
         fitted = [w * scale for w in least_squares(lambda: self._blocks(vectors), self.sizes, _RIDGE * len(self._rows))]
         if not self._machine.kernel.positive_semidefinite:
             return fitted
         each = zip(fitted, projections(self._machine, vectors, self.sizes), strict=True)
-        return [min(pair, key=lambda w: self._left(vectors, w / scale)) for pair in each]
+        return [min(pair, key=lambda w: self._error(vectors, w / scale)) for pair in each]
 
     def better(self, *fits: tuple[Floats, list[Floats]]) -> tuple[Floats, list[Floats]]:
-        """Of vectors with their weights those that leave the least, over all sizes."""
-        unit = self._unit / self._size
-        return min(fits, key=lambda fit: sum(np.log(self._left(fit[0], w * unit) + _NOTHING) for w in fit[1]))
+        """The vectors and weights with the least loss, over all sizes."""
+        scale = self._kernel_scale / self._size
+        return min(fits, key=lambda fit: sum(np.log(self._error(fit[0], w * scale) + _NOTHING) for w in fit[1]))
 
-    def _left(self, vectors: Floats, weights: Floats) -> float:
-        """What weights of the first vectors leave of the targets."""
+    def _error(self, vectors: Floats, weights: Floats) -> float:
+        """The squared error of the first vectors with these weights, over all rows."""
         parts = self._blocks(vectors[: len(weights)])
         return sum(float(np.square(values @ weights - targets).sum()) for values, targets in parts)
 
     def _batch_loss(self, vectors: Array) -> tuple[float, Array]:
+        """Loss and gradient on a random batch of rows."""
         few = np.searchsorted(self._chances, self._random.random(min(_BATCH, len(self._rows))))
         few = np.minimum(few, len(self._rows) - 1)
-        slopes = Slopes.of(self.kernel, self._single[few], vectors)
-        value, by_values = loss(slopes.values, self._targets[few].astype(np.float32), self.sizes)
-        return value, slopes.pull(by_values)
+        derivatives = KernelDerivatives.of(self.kernel, self._single[few], vectors)
+        value, by_values = loss(derivatives.values, self._targets[few].astype(np.float32), self.sizes)
+        return value, derivatives.gradient(by_values)
 
     def _blocks(self, vectors: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Kernel values and targets of all rows, block by block, weighted by the square root of importance."""
         for start in range(0, len(self._rows), _BLOCK):
             block = slice(start, start + _BLOCK)
-            root = np.sqrt(self._counts[block])[:, None]
-            yield root * Slopes.of(self.kernel, self._rows[block], vectors).values, root * self._targets[block]
+            root = np.sqrt(self._importance[block])[:, None]
+            values = KernelDerivatives.of(self.kernel, self._rows[block], vectors).values
+            yield root * values, root * self._targets[block]
 
 
 def _require_single(kernel: Kernel, rows: Floats) -> None:
-    """ValueError for rows so far out that their kernel values, or the squares of those, are too large for float32."""
+    """Raise ValueError for rows whose kernel values, or the squares of these, overflow in float32."""
     with np.errstate(over="ignore"):
         own = np.einsum("ij,ij->i", rows, rows) if isinstance(kernel, RBF) else kernel.diagonal(rows)
     far = own >= _TOO_LARGE
@@ -108,7 +111,7 @@ def _require_single(kernel: Kernel, rows: Floats) -> None:
 
 
 def loss(values: Array, targets: Array, sizes: Sequence[int]) -> tuple[float, Array]:
-    """The sum over sizes of the logarithm of what the best weights leave, and its derivative by the kernel values."""
+    """The sum over sizes of the log error with the best weights, and its derivative with respect to the values."""
     ridge = _RIDGE * len(values)
     normal, right = (values.T @ part for part in (values, targets))
     normal, right = normal.astype(np.float64), right.astype(np.float64)

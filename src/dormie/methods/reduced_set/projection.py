@@ -1,4 +1,4 @@
-"""How near vectors come to w: the certified rho = |w - w'| of a reduced set, and the weights that make it least.
+"""The certified distance rho = |w - w'| of given vectors, and the weights that minimise it.
 
 The derivation, rounding included, is in `dormie.methods.reduced_set.stage`.
 """
@@ -19,20 +19,20 @@ from dormie.numerics.cholesky import cholesky, solve_gram
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, kernel_value_error
 
-_UP = 1 + 1e-9  # room for the rounding of the bounds themselves
-_RIDGES = (1e-15, 1e-13, 1e-11, 1e-9, 1e-7)  # of the mean K(z, z)
-_FLOAT_ERROR = 2.0**-20  # of a sum in float32, about, over the sizes of its terms
+_UP = 1 + 1e-9  # covers the rounding of the bounds themselves
+_RIDGES = (1e-15, 1e-13, 1e-11, 1e-9, 1e-7)  # relative to the mean K(z, z)
+_FLOAT_ERROR = 2.0**-20  # approximate rounding error of a sum in float32, relative to the sizes of its terms
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Vectors, their inner products with w and with each other, and how far those numbers may be off."""
+    """Vectors, their inner products with w and with each other, and bounds on the errors of these."""
 
     w: FeatureVector
     points: Floats
     products: InnerProducts
     gram: Floats
-    value_error: float  # of the Gram matrix
+    value_error: float  # bound on the error of an entry of the Gram matrix
 
     @classmethod
     def of(cls, machine: Machine, points: Any, w: FeatureVector | None) -> Projection:
@@ -40,13 +40,13 @@ class Projection:
         points = np.array(points, dtype=np.float64, order="C")
         if points.ndim != 2 or points.shape[1] != machine.n_features or not len(points):
             raise ValueError(f"reduced_set: vectors must be n x {machine.n_features}, n >= 1, got {points.shape}")
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused with what it ends up in
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused where it is used
             gram = machine.kernel.matrix(points, points)
             value_error = kernel_value_error(machine.kernel, points, points)
             return cls(w or FeatureVector.of(machine), points, InnerProducts.with_w(machine, points), gram, value_error)
 
     def checked(self, weights: Any, level: int) -> Floats:
-        """The weights of a level as float64, n_j x c; a vector is taken as one output."""
+        """The weights of a level as float64, n_j x c; a vector counts as one column."""
         array = np.array(weights, dtype=np.float64, order="C")
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2 or array.shape[1] != self.w.machine.n_outputs or len(array) > len(self.points):
@@ -57,7 +57,7 @@ class Projection:
         return array
 
     def arrays(self, weights: Sequence[Floats]) -> Arrays:
-        """What the stage is made of, with these weights of each level."""
+        """The arrays of the stage with these weights for each level."""
         c = self.w.machine.n_outputs
         return {
             "points": self.points,
@@ -67,7 +67,7 @@ class Projection:
         }
 
     def rho(self, gamma: Floats) -> Floats:
-        """At least |w - w'| of every output, w' with these weights of the first vectors."""
+        """Upper bound on |w - w'| of every output, where w' has weights gamma on the first vectors."""
         n, sizes = len(gamma), np.abs(gamma)
         g, g_error = self.products.values[:n], self.products.errors[:n]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -81,9 +81,9 @@ class Projection:
         return np.asarray(np.sqrt(np.maximum(rho2 * (1 + UNIT) + error * _UP, 0)) * _UP)
 
     def best_weights(self, sizes: Sequence[int]) -> list[Floats]:
-        """For each size the weights K^-1 g, with the ridge that leaves the least of rho and rounding together.
+        """For each size the weights K^-1 g, with the ridge for which rho plus the float32 rounding error is least.
 
-        Without one, nearly dependent vectors have huge weights of both signs, and the sum is lost in float32.
+        Without a ridge, nearly dependent vectors have huge weights of both signs, and float32 loses the sum.
         """
         found = [weights for ridge in _RIDGES if (weights := self._solved(sizes, ridge)) is not None]
         if not found:
@@ -91,6 +91,7 @@ class Projection:
         return [self._least(candidates) for candidates in zip(*found, strict=True)]
 
     def _solved(self, sizes: Sequence[int], ridge: float) -> list[Floats] | None:
+        """The weights with this ridge; None if the matrix is not positive definite."""
         n = len(self.points)
         if not np.isfinite(self.gram).all():
             return None
@@ -100,7 +101,7 @@ class Projection:
         return [solve_gram(factor[:k, :k], self.products.values[:k]) for k in sizes]
 
     def _least(self, candidates: Sequence[Floats]) -> Floats:
-        """Of each output the weights that serve it best: the radius is at most sqrt(K(x,x)) times these scores."""
+        """For each output the best candidate weights: the radius is at most sqrt(K(x,x)) times the score used here."""
         lengths = np.sqrt(np.diagonal(self.gram))[: len(candidates[0])]
         scores = [self.rho(gamma) + _FLOAT_ERROR * (lengths @ np.abs(gamma)) for gamma in candidates]
         best = np.argmin(scores, axis=0)

@@ -1,7 +1,7 @@
-"""A machine of few vectors in place of one of many, on its own: `dormie.reduce`.
+"""`dormie.reduce`: a machine of few vectors that approximates one of many, outside of any plan.
 
-For those who want just this: a smaller model, for LIBSVM or scikit-learn or a chip, and how far it is off. What exact
-algebra can do is done first; only a machine that still has too many vectors is approximated.
+It is for users who want a smaller model, for LIBSVM, scikit-learn or a chip, and want to know its error. Exact rewrites
+are applied first; only a machine that still has too many vectors is approximated.
 """
 
 from __future__ import annotations
@@ -18,38 +18,93 @@ from dormie.convert.libsvm.writer import is_one_class, write_libsvm
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import check_rows, require_finite
 from dormie.machine.rules import ClassRule
+from dormie.methods.reduced_set.derivatives import require_derivative
 from dormie.methods.reduced_set.errors import Distance, Errors
 from dormie.methods.reduced_set.fitting import chosen_objective, fit
 from dormie.methods.reduced_set.report import report
-from dormie.methods.reduced_set.slopes import require_slope
 from dormie.methods.reduced_set.threshold import positions, refitted_bias
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.simplify import REWRITES, simplify
 
-_HELD_OUT = 5  # one row in so many
-_ENOUGH_ROWS = 100  # with fewer none is held out
+_HELD_OUT = 5  # one row in this many is held out
+_ENOUGH_ROWS = 100  # with fewer, none is held out
 _MOST_MEASURED = 10_000
-_MADE_UP = 2048
+_SYNTHETIC = 2048
 
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """A reduced machine and how far it is from the original. Printed, it tells both in words."""
+    """
+    A reduced machine and its error; the result of `dormie.reduce`.
+
+    Parameters
+    ----------
+    machine : Machine
+        The reduced machine.
+    original : Machine
+        The machine that was reduced.
+    exact : bool
+        Whether nothing was lost: exact rewrites were enough, or nothing had to be done.
+    distance : Distance or None
+        |w| and |w - w'| in feature space, one entry for each output, as `distance.norm` and `distance.distance`;
+        `distance.relative` is their ratio. None if the kernel is no inner product or numbers are out of range.
+    errors : Errors
+        Errors of the outputs on rows: `errors.rms`, `errors.largest` and `errors.spread`, one entry for each output;
+        `errors.differing` is the number of rows with another label and `errors.agreement` the share with the same.
+    threshold : str or None, default None
+        What `refit_threshold` did, in words.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_moons(400, noise=0.3, random_state=0)
+    >>> reduction = dormie.reduce(SVC(gamma=1.0).fit(X, y), 12, X)
+    >>> reduction.machine.n_points
+    12
+    >>> reduction.errors.agreement > 0.95
+    True
+    >>> reduction.to_sklearn()
+    SVC(gamma=1.0)
+    """
 
     machine: Machine
     original: Machine
-    exact: bool  # nothing is lost: exact algebra was enough, or there was nothing to do
-    distance: Distance | None  # in feature space; None where there is none
-    errors: Errors  # on rows
-    threshold: str | None = None  # what moving the threshold did
+    exact: bool
+    distance: Distance | None
+    errors: Errors
+    threshold: str | None = None
 
     def refit_threshold(self, X: Any, y: Any) -> Reduction:
-        """The same vectors and weights with the bias that has the fewest errors on labelled rows, output by output.
+        """
+        Move the bias of every output to where it makes the fewest errors on labelled rows.
 
-        With one-vs-one each pair is judged by the rows of its two classes, with one-vs-rest each output by all rows.
-        Rows that the model was not trained on are best: it has few errors on its own training rows, and a threshold
-        moved for the sake of one or two of them is no better elsewhere.
+        Rows that the model was not trained on are best. It makes few errors on its training rows, and a threshold
+        moved because of one or two of them is no better on other rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+
+        Returns
+        -------
+        Reduction
+            The same vectors and weights with the new bias; it is unchanged where no other makes fewer errors.
+
+        Raises
+        ------
+        ValueError
+            If the machine is a regressor, there are no rows, or a label is none of the classes.
+
+        Notes
+        -----
+        This is the paper's Bayes threshold. In a one-vs-one machine each output is judged on the rows of its two
+        classes, in a one-vs-rest machine on all rows.
         """
         rule = self.machine.rule
         if not isinstance(rule, ClassRule):
@@ -71,17 +126,51 @@ class Reduction:
         )
 
     def write_libsvm(self, path: str | PathLike[str]) -> None:
-        """Write a LIBSVM text model. With several classes every vector is in the file once for each class but one."""
+        """
+        Write the reduced machine as a LIBSVM text model.
+
+        With k classes the file lists every vector k - 1 times.
+
+        Parameters
+        ----------
+        path : path-like
+            The file to write.
+
+        Raises
+        ------
+        ValueError
+            If LIBSVM has no model of this kind, as for a machine with an input map.
+        """
         write_libsvm(self.machine, path)
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn model: SVC, OneClassSVM, SVR, KernelRidge or OneVsRestClassifier, scaler included."""
+        """
+        Convert the reduced machine to a fitted scikit-learn model.
+
+        Returns
+        -------
+        estimator
+            An `SVC`, `OneClassSVM`, `SVR`, `KernelRidge` or `OneVsRestClassifier`, in a pipeline with a scaler if the
+            machine has an input map.
+
+        Raises
+        ------
+        ValueError
+            If scikit-learn has no model of this kind.
+        """
         from dormie.convert.sklearn.writer import to_sklearn  # here: start-up time
 
         return to_sklearn(self.machine, one_class=is_one_class(self.original))
 
     def report(self) -> str:
-        """Several lines for a person to read."""
+        """
+        Describe the reduction and its error in words.
+
+        Returns
+        -------
+        str
+            Several lines, the same as `str(reduction)`.
+        """
         return report(self.machine, self.original, self.exact, self.distance, self.errors, self.threshold)
 
     def __str__(self) -> str:
@@ -98,24 +187,68 @@ def reduce(
     start: str = "middles",
     seed: int = 0,
 ) -> Reduction:
-    """A machine of n vectors whose outputs are close to those of `model` (Burges & Scholkopf 1997).
+    """
+    Approximate a model by a machine of n vectors.
 
-        reduction = dormie.reduce(svc, 40, X_train)
-        print(reduction)                        # how far it is off
-        small = reduction.to_sklearn()          # or reduction.machine, or reduction.write_libsvm(path)
+    Parameters
+    ----------
+    model : estimator, path-like or Machine
+        A fitted scikit-learn model, the path of a LIBSVM model file, or a `Machine`; see `dormie.read`.
+    n : int
+        Number of vectors, shared by all outputs. A model that exact rewrites bring to n vectors is not approximated.
+    rows : array-like of shape (n_rows, n_features) or None, default None
+        Unlabelled rows like those to be predicted, for instance the training rows. They make the result much better on
+        such rows. A fifth of them, if there are 100 or more, is held out from fitting to measure the error.
+    objective : {"outputs", "norm"} or None, default None
+        What is minimised: "outputs", the error of the outputs on the rows (the default with rows), or "norm", the
+        distance in feature space (the default without).
+    method : {"together", "one_by_one"}, default "together"
+        Whether all vectors are optimised jointly, or extracted one by one as in the paper, which needs "norm".
+    start : {"middles", "w_greedy"}, default "middles"
+        The initial vectors: k-means centres of the support vectors of each class, or support vectors chosen greedily
+        to approximate w.
+    seed : int, default 0
+        Seed for everything random: the rows held out, the batches, and k-means.
 
-    model      a fitted scikit-learn model, the path of a LIBSVM model file, or a `Machine`; see `dormie.read`
-    n          how many vectors, shared by all outputs; of a machine that needs no more nothing is lost
-    rows       unlabelled rows like those to come, training rows for instance: they make the result much better on such
-               rows. A fifth of them, if there are 100 or more, is not fitted on but used to tell how far it is off
-    objective  "outputs" (default with rows) or "norm", the distance in feature space (default without)
-    method     "together", or "one_by_one": as the paper extracts them, for the distance in feature space
-    start      "middles" of the support vectors, class by class, or "w_greedy", the most telling of them
-    seed       of what is drawn: rows held out, batches, middles
+    Returns
+    -------
+    Reduction
+        The reduced machine and its error; printed, it says both in words.
+
+    Raises
+    ------
+    TypeError
+        If n is not a whole number, or the model is of a kind that cannot be read.
+    ValueError
+        If n is less than 1, the options do not fit each other or the kernel, or there are no rows in `rows`.
+
+    Notes
+    -----
+    Let w = sum_i beta_i phi(s_i) be the vector of the model in feature space. A reduced set (Burges & Schölkopf 1997)
+    is w' = sum_k gamma_k phi(z_k) with few vectors z_k, which need not be among the s_i. Both the vectors and the
+    weights are optimised. |w - w'| sqrt(K(x, x)) bounds the error of any row x.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_moons(400, noise=0.3, random_state=0)
+    >>> svc = SVC(gamma=1.0).fit(X, y)
+    >>> reduction = dormie.reduce(svc, 12, X)
+    >>> print(reduction)
+    Reduced from ... vectors to 12, approximately: ... times less work. Machine(...)
+    Distance in feature space: |w - w'| is ... % of |w|. ...
+    Measured on 80 of the rows given, held out from fitting.
+    Outputs: off by ..., root mean square, and by ... at most.
+    Labels: ... % the same, ... of 80 not.
+    >>> small = reduction.to_sklearn()
+    >>> small.support_vectors_.shape
+    (12, 2)
     """
     _check_size(n)
     original = read(model)
-    require_slope(original.kernel)
+    require_derivative(original.kernel)
     objective = chosen_objective(original, objective, method, start, rows)
     exact = _without_loss(original, n)
     fitted, measured, what = _split(original, rows, exact is None and objective == "outputs", seed)
@@ -142,12 +275,13 @@ def _counted(count: int, what: str) -> str:
 
 
 def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tuple[Any | None, Any, str]:
-    """Rows to fit on, rows to measure on, and what the latter are; `fits_rows`: whether any will be fitted on."""
+    """Rows to fit on, rows to measure on, and a description of the latter; `fits_rows`: whether any are fitted on."""
     if not machine.n_points:
         return rows, np.zeros((1, machine.n_features)), "a row of zeros, which is as good as any: it has no vectors"
     if rows is None:
-        made = f"{_MADE_UP:,} rows made up from the support vectors: pass rows like those to come for better figures"
-        return None, sample_rows(machine, None, _MADE_UP, seed), made
+        advice = "pass rows like those to be predicted for better figures"
+        what = f"{_SYNTHETIC:,} synthetic rows, drawn from the support vectors: {advice}"
+        return None, sample_rows(machine, None, _SYNTHETIC, seed), what
     rows = check_rows(rows, machine)
     count = rows.shape[0]
     if not count:
@@ -166,7 +300,7 @@ def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tu
 
 
 def _without_loss(original: Machine, n: int) -> Machine | None:
-    """The machine itself, or what exact algebra makes of it, where that has no more than n vectors."""
+    """The machine itself or its exact rewrite, if that has at most n vectors; None otherwise."""
     if n >= original.n_points:
         return original
     exact, _ = simplify(original)
@@ -174,7 +308,7 @@ def _without_loss(original: Machine, n: int) -> Machine | None:
 
 
 def _tidied(original: Machine) -> Machine:
-    """The machine to fit to. Not its exact rewrite: vectors that look like rows start better, and those need not."""
+    """The machine to fit to. Not its exact rewrite, whose points need not look like rows and start less well."""
     for name in ("merge_duplicates", "drop_zero_weights", "center"):
         if REWRITES[name].accepts(original):
             original = REWRITES[name].apply(original)
@@ -182,7 +316,7 @@ def _tidied(original: Machine) -> Machine:
 
 
 def _in_coordinates_of(original: Machine, reduced: Machine) -> Machine:
-    """The reduced machine with the original's input map: a centre of its own goes into the vectors again."""
+    """The reduced machine with the original's input map: a centre from rewriting is added back to the vectors."""
     if reduced.input_map is None or reduced.input_map is original.input_map:
         return reduced
     center: Floats = reduced.input_map.center

@@ -1,4 +1,4 @@
-"""The reduced-set stage in NumPy: level after level, each a small machine with a radius."""
+"""The reduced_set stage in NumPy: level after level, each a small machine with a radius."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Arrays = Mapping[str, Any]
 
 
 def interval(machine: Machine, arrays: Arrays, rows: Any, level: int) -> tuple[Floats, Floats]:
-    """Middle and radius of every output of every row at a level: see `stages.reduced_set`."""
+    """Middle and radius of every output of every row at a level."""
     reduced, rho = _machines(machine, arrays)[level]
     middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))
     for block, part in blocks(reduced, rows):
@@ -26,7 +26,7 @@ def interval(machine: Machine, arrays: Arrays, rows: Any, level: int) -> tuple[F
 
 
 def decide(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Any, Any, Any]:
-    """Answers, whether each is settled, and the vectors that took."""
+    """Answers, which of them are settled, and the kernel evaluations of each row."""
     n, rule = rows.shape[0], machine.rule
     answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
     settled, evaluations = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
@@ -54,9 +54,10 @@ def _machines(machine: Machine, arrays: Arrays) -> list[tuple[Machine, Floats]]:
 
 
 def _interval(reduced: Machine, rho: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Middle and radius of mapped rows at one level."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle, rounding = partial_sum(reduced, rows, reduced.n_points)
         root = np.sqrt(reduced.kernel.diagonal(rows)) * (1 + 1e-9) + LOST_LENGTH
         radius = rounding + np.outer(root, rho)
-    usable = np.isfinite(middle) & np.isfinite(radius)  # of the others nothing is known
+    usable = np.isfinite(middle) & np.isfinite(radius)  # the others get an infinite radius
     return np.where(usable, middle, 0.0), np.where(usable, radius, np.inf)

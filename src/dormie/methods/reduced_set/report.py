@@ -1,4 +1,4 @@
-"""A reduction in words, for those who have not read the paper."""
+"""A reduction in words, for readers who have not read the paper."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from dormie.machine import Machine
 from dormie.methods.reduced_set.errors import Distance, Errors, root_mean_square
 
-_CONSTANT = 1e-9  # of the largest output: what varies by less does not vary
+_CONSTANT = 1e-9  # relative to the largest output: a smaller spread counts as none
 
 
 def report(
     machine: Machine, original: Machine, exact: bool, distance: Distance | None, errors: Errors, threshold: str | None
 ) -> str:
-    """Several lines."""
+    """The text of `Reduction.report`."""
     lines = [_size(machine, original, exact), *([] if exact else _feature_space(distance)), *_on_rows(errors)]
     if threshold is not None:
         lines.append(f"Threshold: moved to where it is wrong least often on {threshold}.")

@@ -1,20 +1,20 @@
 """Reduced sets (Burges & Scholkopf 1997): the reduced_set stage.
 
-A few vectors z_1..z_n, wherever they come from, stand in for all: w' = sum gamma_k phi(z_k) for w. Whatever the row,
+A few vectors z_1..z_n, from any source, approximate w by w' = sum_k gamma_k phi(z_k). By Cauchy-Schwarz, for every row,
 
     G(x) = sum_k gamma_k K(x, z_k) + b  within  rho sqrt(K(x,x)),      rho = |w - w'|.
 
-The vectors are in an order in which prefixes serve as well: level j uses the first n_j of them, with weights of its
-own, and only the rows it leaves open pay for the vectors of the next. No triangular solve, and float32 will do: where
-the kernel is smooth enough for rho to be small, this is the cheapest certificate there is.
+The vectors are ordered so that prefixes can be used too: level j uses the first n_j of them, with weights of its own,
+and only rows that it leaves open are evaluated with the vectors of the next level. The stage needs no triangular solve
+and runs in float32. If the kernel is smooth enough for a small rho, it is the cheapest certificate of all.
 
-Where it is not, the same few vectors are still right on nearly all rows. In place of rho stands then a half-width that
-was measured on rows (`ReducedSet.calibrated`), and how often the answer may be wrong is for calibration to say.
+If rho is too large, the same few vectors are still right on nearly all rows. Then a half-width measured on rows takes
+the place of rho (`ReducedSet.calibrated`), and calibration determines how often answers may be wrong.
 
-**Rounding.** rho^2 = |w|^2 - 2 gamma.g + gamma'K gamma, g = <phi(Z), w>: what cancels is all but rho^2, so every number
-comes with a bound on its error (`FeatureVector`, `InnerProducts`), products are added without rounding, and the bounds
-are added to rho^2 before the root. What the sum over the vectors itself loses is bounded in the native core, row by
-row.
+**Rounding.** rho^2 = |w|^2 - 2 gamma.g + gamma'K gamma, with g = <phi(Z), w>, is a small difference of large numbers.
+So every number has a bound on its error (`FeatureVector`, `InnerProducts`), products are summed without rounding, and
+the bounds are added to rho^2 before the square root. The native core bounds the rounding of the sum over the vectors,
+row by row.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ _NUMBERS = {"certified": bool, "caution": float}
 class ReducedSet(CautiousStage):
     """Intervals from a few vectors, level by level.
 
-    arrays: `points` (n x d, in mapped coordinates), `sizes` (of the levels, ascending to n), `weights` (those of each
-    level below the others', sum of sizes x c), `rho` (levels x c): the half-width of a row with K(x,x) = 1.
+    arrays: `points` (n x d, in mapped coordinates), `sizes` (of the levels, ascending to n), `weights` (of all levels,
+    stacked: sum of sizes x c), `rho` (levels x c), the half-width for a row with K(x,x) = 1.
     """
 
     name = "reduced_set"
-    words = "few vectors in place of all, more where few leave a doubt (Burges & Schölkopf 1997)"
 
     def __init__(self, machine: Machine, arrays: Arrays, certified: bool = True, caution: float = 1.0) -> None:
         require(needs_inner_product(self.name, machine))
@@ -60,25 +59,29 @@ class ReducedSet(CautiousStage):
         self.sizes: tuple[int, ...] = tuple(arrays["sizes"].tolist())
         self._native = backend.build("ReducedSet", machine, *backend.contiguous(arrays, VECTORS))
 
+    @property
+    def words(self) -> str:
+        interval = "a certified error bound" if self.certified else "an error interval measured on sample rows"
+        return f"a few vectors in place of the support vectors, with {interval} (Burges & Schölkopf 1997)"
+
     @classmethod
     def build(cls, machine: Machine, points: Any, weights: Sequence[Any], w: FeatureVector | None = None) -> ReducedSet:
-        """The stage over any vectors (in mapped coordinates), with the weights of each level, n_j x c.
+        """The certified stage over any vectors (in mapped coordinates), with the weights of each level, n_j x c.
 
-        Level j uses as many of the vectors, from the first on, as it has rows of weights. `w` is
-        `FeatureVector.of(machine)`, where it is known already.
+        Level j uses the first n_j vectors. `w` is `FeatureVector.of(machine)`, if the caller has it.
         """
         fit = Projection.of(machine, points, w)
         return cls(machine, fit.arrays([fit.checked(level, at) for at, level in enumerate(weights, start=1)]))
 
     @classmethod
     def project(cls, machine: Machine, points: Any, sizes: Sequence[int], w: FeatureVector | None = None) -> ReducedSet:
-        """The stage over any vectors with the weights that bring each of these many closest to w."""
+        """The certified stage over any vectors, with the weights of least rho for each of the sizes."""
         fit = Projection.of(machine, points, w)
         return cls(machine, fit.arrays(fit.best_weights(sizes)))
 
     @classmethod
     def calibrated(cls, machine: Machine, points: Floats, weights: Sequence[Floats], half_widths: Floats) -> ReducedSet:
-        """The stage with half-widths (levels x c, for rows with K(x,x) = 1) that were measured rather than proved."""
+        """The stage with measured half-widths (levels x c, for rows with K(x,x) = 1), usually rms errors."""
         arrays = {
             "points": np.array(points, dtype=np.float64, order="C"),
             "sizes": np.array([len(level) for level in weights], dtype=np.int64),
@@ -91,12 +94,12 @@ class ReducedSet(CautiousStage):
         if self.certified:
             raise ValueError("reduced_set: certified half-widths are what they are; calibrated ones can be scaled")
         caution = _require_positive(caution)
-        with np.errstate(over="ignore"):  # what overflows is refused with the arrays
+        with np.errstate(over="ignore"):  # arrays with overflow are refused
             half_widths = self.arrays["rho"] * (caution / self.caution)
         return ReducedSet(self.machine, self.arrays | {"rho": half_widths}, False, caution)
 
     def __str__(self) -> str:
-        caution = "" if self.certified else f"; {self.caution:.3g} x half-width"
+        caution = "" if self.certified else f"; {self.caution:.3g} x rms error"
         return f"{self.name}({', '.join(map(str, self.sizes))}{caution})"
 
     def decide(self, rows: Any) -> Decisions:
@@ -136,14 +139,14 @@ class ReducedSet(CautiousStage):
 
 
 def _require_positive(caution: Any) -> float:
-    """The caution as a float, or ValueError: half-widths of 0 could not be scaled to another one."""
+    """The caution as a float; raises ValueError for 0, because half-widths of 0 cannot be rescaled."""
     if not (checked := require_caution(ReducedSet.name, caution)):
         raise ValueError("reduced_set: caution must be positive, got 0; the smaller it is, the bolder the stage")
     return checked
 
 
 def _require_fit(machine: Machine, arrays: Arrays) -> None:
-    """ValueError unless the arrays are of the shapes and signs that `Projection.arrays` gives them."""
+    """Raise ValueError unless the arrays have the shapes and signs that `Projection.arrays` gives them."""
     n, sizes = _require_sizes(arrays)
     shapes = {
         "points": (n, machine.n_features),
@@ -161,7 +164,7 @@ def _require_fit(machine: Machine, arrays: Arrays) -> None:
 
 
 def _require_sizes(arrays: Arrays) -> tuple[int, list[int]]:
-    """How many vectors there are, and the sizes of the levels."""
+    """The number of vectors and the sizes of the levels; raises ValueError if they do not fit."""
     n = len(arrays["points"]) if arrays["points"].ndim else 0
     sizes = arrays["sizes"]
     if sizes.ndim != 1 or sizes.dtype != np.int64 or not len(sizes):

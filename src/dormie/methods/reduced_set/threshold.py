@@ -1,7 +1,7 @@
-"""The threshold with the fewest errors on labelled rows, output by output: the paper's "Bayes threshold".
+"""The paper's "Bayes threshold": for each output the threshold with the fewest errors on labelled rows.
 
-A reduced machine's outputs are a little off, and more to one side than to the other where one class is the smaller:
-moving the threshold wins some of that back, and costs nothing at run time.
+The outputs of a reduced machine have errors, and these are biased if one class is smaller than the other. Moving the
+threshold corrects part of the bias and costs nothing at run time.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy.typing as npt
 from dormie.machine import Floats
 from dormie.machine.rules import Argmax, Booleans, ClassRule, Indices, OneVsOneVote, Rule, Sign
 
-_LEAST_GAP = 1e-6  # of the largest value: how far beyond the last one a threshold lies, where values do not tell
+_LEAST_GAP = 1e-6  # relative to the largest value: least distance of a threshold beyond all values
 
 
 def refitted_bias(rule: Rule, bias: Floats, outputs: Floats, answers: Indices) -> Floats:
-    """The bias, each output's moved to where its sign is wrong for the fewest of the rows that it is to tell apart."""
+    """The bias that gives each output the fewest wrong signs on the rows of the classes it separates."""
     zero = bool(rule.zero) if isinstance(rule, Sign) else isinstance(rule, OneVsOneVote) and rule.break_ties
     shifts = [
         least_errors_shift(output[taking_part], positive[taking_part], zero)
@@ -29,7 +29,7 @@ def refitted_bias(rule: Rule, bias: Floats, outputs: Floats, answers: Indices) -
 
 
 def _sides(rule: Rule, answers: Indices) -> Iterator[tuple[Booleans, Booleans]]:
-    """For every output the rows it is judged by, and those of them that it should be positive for."""
+    """For every output, which rows it is judged on, and for which of them it should be positive."""
     everyone = np.ones(len(answers), dtype=np.bool_)
     match rule:
         case Sign():
@@ -42,14 +42,15 @@ def _sides(rule: Rule, answers: Indices) -> Iterator[tuple[Booleans, Booleans]]:
 
 
 def least_errors_shift(values: Floats, positive: Booleans, zero: bool) -> float:
-    """What to add to the values so that the fewest have the wrong sign: 0 unless that is fewer than now.
+    """The shift of the values with the fewest wrong signs; 0 unless it has fewer than no shift.
 
-    Of several such thresholds the one nearest to the present one, halfway between two values. `zero`: 0 is positive.
+    The threshold lies halfway between two values; of several equally good ones, the smallest shift is taken. `zero`:
+    whether 0 counts as positive.
     """
     wrong_now = int((((values > 0) | ((values == 0) & zero)) != positive).sum())
     order = np.argsort(values, kind="stable")
     distinct, first = np.unique(values[order], return_index=True)
-    cuts = np.append(first, len(values))  # values from a cut on are called positive
+    cuts = np.append(first, len(values))  # values from a cut on count as positive
     positive_below = np.concatenate([[0], np.cumsum(positive[order])])[cuts]
     wrong = positive_below + (len(values) - cuts) - (positive.sum() - positive_below)
     if wrong.min() >= wrong_now:
@@ -62,7 +63,7 @@ def least_errors_shift(values: Floats, positive: Booleans, zero: bool) -> float:
 
 
 def positions(rule: ClassRule, labels: Any, count: int) -> Indices:
-    """The labels of `count` rows as positions in the rule's classes; ValueError names what is none."""
+    """The labels of `count` rows as indices into the rule's classes; raises ValueError for an unknown label."""
     given: npt.NDArray[Any] = np.asarray(labels)
     if given.shape != (count,):
         raise ValueError(f"y must have one label for each of the {count} rows of X, got shape {given.shape}")

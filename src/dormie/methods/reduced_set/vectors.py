@@ -1,8 +1,7 @@
-"""Few vectors that stand for all points, in the order they were found: what geometry and reduced sets are fitted over.
+"""Vectors that geometry and certified reduced sets share, so that they are computed once for both.
 
-Points in greedy order come first: they are quickly found. Where they settle anything at all, vectors moved to lower rho
-follow, which settle far more with as many, but take longer to fit. Both methods use the same ones, so they are worked
-out once for both.
+Points in greedy order come first, because they are found quickly. If they settle enough rows, vectors optimised to
+lower rho follow: as many of them settle far more rows, but they take longer to fit.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
 from dormie.methods.base import CertifiedFitting, Stage
 from dormie.methods.reduced_set.norm import Norm, step_work
+from dormie.methods.reduced_set.rescaling import rescaled
 from dormie.methods.reduced_set.stage import ReducedSet
-from dormie.methods.reduced_set.units import in_units
 from dormie.numerics.feature_space import FeatureVector
 from dormie.numerics.greedy_order import RadiusGreedy
 
-HOPELESS = 0.01  # share of rows settled below which more vectors will not help
+HOPELESS = 0.01  # share of settled rows below which more vectors will not help
 
-_ROWS = 256  # sample rows that the order of points is chosen for
+_ROWS = 256  # sample rows for choosing the order of points
 _MOST_VECTORS = 1024
-_MOST_COORDINATES = 25_000_000  # points x vectors held while points are put in order: 200 MB
+_MOST_COORDINATES = 25_000_000  # points x vectors held while points are ordered: 200 MB
 _FEWEST_VECTORS = 32
-_LEAST_SHRINKING = 3  # times fewer vectors than points: with more there is little to gain
-_MOST_STEPS = 200  # that vectors are moved: later ones bring little
+_LEAST_SHRINKING = 3  # least ratio of points to vectors: below it there is little to gain
+_MOST_STEPS = 200  # of optimisation: later steps bring little
 _FEWEST_STEPS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """Vectors, how many steps they were moved to lower rho (0: they are points), and the reduced set over them."""
+    """Vectors, the optimisation steps they took (0: they are points), and the reduced set over them."""
 
     vectors: Floats
     steps: int
@@ -42,9 +41,9 @@ class Moved:
 
 
 class SharedVectors:
-    """Vectors for one machine and sample; `SharedVectors.of` gives the same to every method that asks.
+    """Vectors for one machine and sample; `SharedVectors.of` returns the same object to every method.
 
-    settled: the share of sample rows that landmarks among the points settle, where geometry has tried
+    settled: the share of sample rows that landmarks among the points settle; 1 until geometry has measured it
     """
 
     def __init__(self, fitting: CertifiedFitting) -> None:
@@ -61,14 +60,14 @@ class SharedVectors:
 
     @classmethod
     def of(cls, fitting: CertifiedFitting) -> SharedVectors:
-        """Those of a fitting, made when first asked for."""
+        """The vectors of a fitting, created at the first call."""
         if "vectors" not in fitting.shared:
             fitting.shared["vectors"] = cls(fitting)
         vectors: SharedVectors = fitting.shared["vectors"]
         return vectors
 
     def first_points(self, n: int) -> Floats:
-        """The first n points in greedy order, or as many as are worth taking."""
+        """The first n points in greedy order, or fewer if the order ends early."""
         points: Floats = self.machine.points[self._greedy.extend(n)]
         return points
 
@@ -77,7 +76,7 @@ class SharedVectors:
         return float(np.asarray(stage.decide(self._rows).settled).mean())
 
     def moved(self) -> Iterator[Moved]:
-        """Vectors moved to lower rho, of ever more, within the work allowed for each number."""
+        """Optimised vectors, more and more of them, within the work allowed for each number."""
         yield from self._moved
         most = min(self.most, max(self.machine.n_points // _LEAST_SHRINKING, 1))
         while (n := self._next_size(most)) is not None:
@@ -88,28 +87,28 @@ class SharedVectors:
             yield self._moved[-1]
 
     def _next_size(self, most: int) -> int | None:
-        """How many vectors are to be tried next; None where there is nothing more to gain."""
+        """The number of vectors to try next; None if there is nothing more to gain."""
         if not self._moved:
             return min(_FEWEST_VECTORS, most)
         last = self._moved[-1]
         n = min(_FEWEST_VECTORS << (len(self._moved) - 1), most)
         left = (1 - self.share_settled(last.stage)) * self.machine.n_points
-        # Twice as many vectors cost n more; where the rows left open cost less than that there is nothing to gain.
+        # Twice as many vectors cost n evaluations more; if the open rows cost less than that, there is nothing to gain.
         if n >= most or len(last.vectors) < n or left <= n:
             return None
         return min(2 * n, most)
 
     def _move(self, n: int, steps: int) -> Floats:
-        """The first n points of the greedy order (or as many as it has), moved so many steps to lower rho."""
+        """The first n points in greedy order, optimised for `steps` steps to lower rho."""
         vectors = self.first_points(n)
         if not steps or not len(vectors):
             return vectors
         say = f"moving {len(vectors):,} vectors"
-        scaled, unit = in_units(self.machine)
-        goal = Norm(scaled, [len(vectors)], self.w)
-        return unit * goal.minimise(vectors / unit, lambda step: self.progress.say(f"{say}, step {step}"), steps)
+        scaled, scale = rescaled(self.machine)
+        objective = Norm(scaled, [len(vectors)], self.w)
+        return scale * objective.minimise(vectors / scale, lambda step: self.progress.say(f"{say}, step {step}"), steps)
 
     def _steps(self, n: int) -> int:
-        """How many steps the work allows; with only a few nothing is won."""
+        """The steps that the allowed work permits; 0 if they are too few to gain anything."""
         steps = min(int(self._work / step_work(self.machine, n)), _MOST_STEPS)
         return steps if steps >= _FEWEST_STEPS else 0

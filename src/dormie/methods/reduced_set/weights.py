@@ -1,8 +1,7 @@
-"""The best weights of given vectors, in closed form, for several nested sizes at once.
+"""The least-squares weights of given vectors, for several nested sizes at once.
 
-Least squares with a little ridge, which keeps the weights from growing without bound where vectors are nearly alike.
-The normal equations square the condition of the problem; steps of refinement, with the residual taken on the problem
-itself, win back what that loses.
+A small ridge keeps the weights bounded if vectors are nearly equal. The normal equations square the condition number;
+steps of iterative refinement, with residuals of the original problem, recover the lost accuracy.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from dormie.machine import Floats
 from dormie.numerics.cholesky import cholesky, solve_gram
 
 _REFINEMENTS = 2
-_FIRST_SHIFT = 1e-15  # of the diagonal, where a matrix is singular as computed
+_FIRST_SHIFT = 1e-15  # relative to the diagonal, for a matrix that is singular as computed
 
-# Kernel values (rows x vectors) and targets (rows x outputs), block by block: more rows than fit into memory at once.
+# Kernel values (rows x vectors) and targets (rows x outputs), block by block: there may be too many rows for memory.
 Blocks = Callable[[], Iterable[tuple[Floats, Floats]]]
 
 
 def positive_factor(matrix: Floats) -> Floats:
-    """The Cholesky factor of a positive semi-definite matrix, its diagonal raised as little as that takes."""
+    """The Cholesky factor of a positive semi-definite matrix, with the diagonal raised as little as needed."""
     shift = 0.0
     while True:
         factor, rank = cholesky(matrix + shift * np.diag(np.diagonal(matrix)))
@@ -40,12 +39,13 @@ def least_squares(blocks: Blocks, sizes: Sequence[int], ridge: float) -> list[Fl
     factors = [positive_factor(normal[:n, :n]) for n in sizes]
     weights = [solve_gram(factor, right[:n]) for n, factor in zip(sizes, factors, strict=True)]
     for _ in range(_REFINEMENTS):
-        left = _left_over(blocks, weights, ridge)
-        weights = [w + solve_gram(factor, rest) for w, factor, rest in zip(weights, factors, left, strict=True)]
+        residuals = _residuals(blocks, weights, ridge)
+        weights = [w + solve_gram(factor, rest) for w, factor, rest in zip(weights, factors, residuals, strict=True)]
     return weights
 
 
 def _normal_equations(blocks: Blocks) -> tuple[Floats, Floats]:
+    """V'V and V'T, summed over the blocks."""
     parts = ((values.T @ values, values.T @ targets) for values, targets in blocks())
     normal, right = next(parts)
     for more_normal, more_right in parts:
@@ -54,11 +54,11 @@ def _normal_equations(blocks: Blocks) -> tuple[Floats, Floats]:
     return normal, right
 
 
-def _left_over(blocks: Blocks, weights: Sequence[Floats], ridge: float) -> list[Floats]:
-    """The gradient that every size's weights leave: 0 at the minimum."""
-    left = [-ridge * w for w in weights]
+def _residuals(blocks: Blocks, weights: Sequence[Floats], ridge: float) -> list[Floats]:
+    """The residual of the normal equations for the weights of each size: 0 at the minimum."""
+    residuals = [-ridge * w for w in weights]
     for values, targets in blocks():
-        for w, rest in zip(weights, left, strict=True):
+        for w, rest in zip(weights, residuals, strict=True):
             part = values[:, : len(w)]
             rest += part.T @ (targets - part @ w)
-    return left
+    return residuals

@@ -1,8 +1,8 @@
-"""Kernel values between the rows a tree is grown on and the points it may use: the columns of the paper's matrix X.
+"""Kernel values of the rows a tree is grown on with the points it may use: the columns of the paper's matrix X.
 
-Where rows times points are at most `MOST_VALUES`, all of X is evaluated once. Where they are more, every node is
-offered a random part of the columns, as many as there is room for and at most `MOST_COLUMNS`, evaluated for its rows
-and given up when its split is found: memory stays bounded (to some 600 MB) however many rows and points there are.
+If X has at most `MOST_VALUES` entries, all of it is evaluated once. Otherwise every node chooses among a random subset
+of the columns, at most `MOST_COLUMNS` and as many as fit into memory. They are evaluated for the rows of the node and
+dropped once its split is found, so that memory stays below about 600 MB for any number of rows and points.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from dormie.methods.tree.structure import Integers
 
 MOST_VALUES = 1 << 25  # 256 MiB
 MOST_COLUMNS = 4096
-_ENOUGH_TO_TELL = 1000
-_ROUNDING = 1e-13  # of a column's largest value
+_MOMENT_ROWS = 1000  # rows for the means and variances of columns
+_ROUNDING = 1e-13  # relative to a column's largest value
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns of some rows: which points they are of, and rows x columns kernel values."""
+    """Columns of X for some rows: the indices of their points, and the kernel values, rows x columns."""
 
     numbers: Integers
     values: Floats
 
     def some(self, rows: Integers) -> Block:
+        """The same columns for some of the rows."""
         return Block(self.numbers, self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Points that a tree may use and the rows it is grown on, both in the coordinates of the machine's points."""
+    """The points that a tree may use and the rows it is grown on, both in the coordinates of the machine's points."""
 
     kernel: Kernel
     points: Any
@@ -46,17 +47,17 @@ class Columns:
 
     @property
     def complete(self) -> bool:
-        """Whether all columns are held, for all rows."""
+        """Whether all of X fits into memory."""
         return len(self.rows) * len(self.points) <= self.most_values
 
     def offered(self, rows: int) -> int:
-        """How many columns a node of that many rows is offered."""
+        """Number of columns that a node with `rows` rows chooses among."""
         if self.complete:
             return len(self.points)
         return min(len(self.points), MOST_COLUMNS, max(1, self.most_values // rows))
 
     def block(self, rows: Integers) -> Block:
-        """Of these rows, with all points or some drawn at random."""
+        """The columns of these rows: all of them, or a random subset."""
         numbers = np.arange(len(self.points))
         if not self.complete:
             random = np.random.default_rng([self.seed, len(rows)])
@@ -64,12 +65,12 @@ class Columns:
         return Block(numbers, self.kernel.matrix(some(self.rows, rows), some(self.points, numbers)))
 
     def whole(self) -> Block | None:
-        """All columns of all rows, for nodes to take their parts of; None where each has to ask for its own."""
+        """All of X, which nodes then take their rows from; None if every node has to evaluate its own block."""
         return self.block(np.arange(len(self.rows))) if self.complete else None
 
     def moments(self) -> tuple[Floats, Floats]:
-        """The mean of every column and the mean square around it, over as many rows as tell."""
-        rows = np.random.default_rng(self.seed).permutation(len(self.rows))[:_ENOUGH_TO_TELL]
+        """The mean and variance of every column, over at most 1000 rows."""
+        rows = np.random.default_rng(self.seed).permutation(len(self.rows))[:_MOMENT_ROWS]
         values = self.kernel.matrix(some(self.rows, rows), self.points)
-        rounding = (_ROUNDING * np.abs(values).max(axis=0, initial=0.0)) ** 2  # what differs in a constant column
+        rounding = (_ROUNDING * np.abs(values).max(axis=0, initial=0.0)) ** 2  # the variance of a constant column
         return np.asarray(values.mean(axis=0)), np.asarray(values.var(axis=0) + rounding)

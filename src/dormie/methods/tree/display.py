@@ -1,4 +1,4 @@
-"""What the text and the picture of a tree have in common: the tree meant, what lies below a node, short labels."""
+"""Helpers shared by the text and the picture of a tree: arguments, counts below each node, short labels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dormie.machine.rows import check_rows
 from dormie.methods.tree.stage import TreeWalk
 from dormie.methods.tree.structure import Tree
 
-_SHOWN = 3  # numbers of a vector, before the dots
+_SHOWN = 3  # numbers shown of a vector
 _brief = Repr()
 _brief.maxstring = _brief.maxother = 30
 
 
 def tree_of(model: Any) -> Tree:
-    """A tree, or that of a fitted `SupportVectorTree`."""
+    """The tree itself, or the tree of a fitted `SupportVectorTree`."""
     tree = getattr(model, "tree_", model)
     if not isinstance(tree, Tree):
         raise TypeError(f"give a dormie.tree.Tree or a fitted SupportVectorTree, got {model!r}")
@@ -29,18 +29,18 @@ def tree_of(model: Any) -> Tree:
 
 
 def row_counts(model: Any, rows: Any, machine: Machine | None) -> dict[int, int]:
-    """How many rows come to every node, and to every terminal t as ~t; nothing without rows."""
+    """Number of rows that reach every node, and every terminal t under the key ~t; empty without rows."""
     if rows is None:
         return {}
     tree, machine = tree_of(model), getattr(model, "machine_", machine)
     if machine is None:
-        raise ValueError("rows find their way through a tree by a kernel: pass the machine= that the tree stands for")
+        raise ValueError("counting rows needs the kernel: pass the machine= that the tree approximates")
     walk = TreeWalk.uncalibrated(machine, tree).walk(check_rows(rows, machine))
-    return added_up(tree, np.bincount(walk.terminals, minlength=tree.n_terminals), of_node=0)
+    return subtree_sums(tree, np.bincount(walk.terminals, minlength=tree.n_terminals), of_node=0)
 
 
-def added_up(tree: Tree, of_terminals: Iterable[Any], of_node: int) -> dict[int, int]:
-    """For every node what it and all below it come to, given what each terminal (~t here) and each node has."""
+def subtree_sums(tree: Tree, of_terminals: Iterable[Any], of_node: int) -> dict[int, int]:
+    """The sum over the subtree of every node, from a value for each terminal (key ~t) and one for all nodes."""
     sums = {~t: int(value) for t, value in enumerate(of_terminals)}
     for node in reversed(range(tree.n_nodes)):
         sums[node] = of_node + sum(sums[child] for child in set(tree.children[node].tolist()))
@@ -48,7 +48,7 @@ def added_up(tree: Tree, of_terminals: Iterable[Any], of_node: int) -> dict[int,
 
 
 def require_depth(max_depth: int | None) -> float:
-    """How many splits deep to show a tree."""
+    """The number of splits to show, checked; infinite for None."""
     if max_depth is None:
         return math.inf
     if not isinstance(max_depth, Integral) or max_depth < 1:
@@ -59,11 +59,12 @@ def require_depth(max_depth: int | None) -> float:
 
 
 def number(value: float, digits: int) -> str:
+    """A number with so many significant digits."""
     return f"{value:.{digits}g}"
 
 
 def vector(values: Any, digits: int) -> str:
-    """The first numbers of a vector; of one number, that number."""
+    """The first numbers of a vector; a vector of length 1 is shown as a number."""
     if len(values) == 1:
         return number(values[0], digits)
     dots = ", ..." if len(values) > _SHOWN else ""
@@ -71,7 +72,7 @@ def vector(values: Any, digits: int) -> str:
 
 
 def point(tree: Tree, node: int, digits: int) -> str:
-    """A node's point in short, whatever it is."""
+    """A short text for the point of a node, of any type."""
     there = tree.points[node]
     if isinstance(there, np.ndarray) and there.ndim == 1 and there.dtype.kind in "fiub":
         return f"[{number(there[0], digits)}]" if len(there) == 1 else vector(there, digits)

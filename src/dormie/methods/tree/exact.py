@@ -1,7 +1,7 @@
-"""The exact balanced tree of Ukkonen (2010), Algorithm 1: the best tree there is whose splits all halve the rows.
+"""The exact balanced tree of Ukkonen (2010), Algorithm 1: the best tree whose splits all halve the rows.
 
-Every node tries every column, so that it takes some m^h steps for m columns and height h: for tiny inputs only, as what
-the greedy tree is held against. As in the greedy tree, a column is scaled to what is left to explain at its node.
+Every node tries every column, which takes about m^h steps for m columns and height h. So it is for tiny inputs only, as
+a reference for the greedy tree. As in the greedy tree, a column is scaled to fit the residual at its node.
 """
 
 from __future__ import annotations
@@ -17,13 +17,47 @@ from dormie.methods.tree.greedy_tree import best_column
 from dormie.methods.tree.growth import Branching, Limits, Targets, Terminal, assembled, constant, midway
 from dormie.methods.tree.structure import Tree
 
-_MOST_STEPS = 10_000_000  # columns looked at, times their rows
+_MOST_STEPS = 10_000_000  # columns tried, times their rows
 
 
 def exact_balanced(machine: Any, rows: Any, *, height: int, leaf_rows: int = 1) -> Tree:
-    """The tree of least squared error on these rows whose paths have at most `height` nodes and whose splits halve.
+    """
+    Find the balanced tree with the least squared error, by exhaustive search.
 
-    leaf_rows    a node of at most so many rows is not split
+    Parameters
+    ----------
+    machine : estimator, path-like or Machine
+        A machine, or a model that `dormie.read` reads.
+    rows : array-like of shape (n_rows, n_features)
+        Unlabelled rows to grow the tree on.
+    height : int
+        The most nodes on a path.
+    leaf_rows : int, default 1
+        A node with at most this many rows is not split.
+
+    Returns
+    -------
+    Tree
+        The best tree of this height whose splits all halve the rows.
+
+    Raises
+    ------
+    ValueError
+        If the search would take too long, or a parameter is out of range.
+
+    Notes
+    -----
+    This is Algorithm 1 of Ukkonen (2010). It takes about n m^h steps for n rows, m support vectors and height h, so it
+    is for tiny inputs: a reference for `greedy`.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_moons(40, noise=0.1, random_state=0)
+    >>> dormie.tree.exact_balanced(SVC().fit(X, y), X, height=2).n_nodes
+    3
     """
     machine, limits = read(machine), Limits(leaf_rows, height, None)
     targets = Targets.of(machine, rows)
@@ -36,6 +70,7 @@ def exact_balanced(machine: Any, rows: Any, *, height: int, leaf_rows: int = 1) 
 
 
 def _require_tiny(m: int, n: int, height: int) -> None:
+    """Raise ValueError if the search would take too long."""
     with np.errstate(over="ignore"):
         steps = n * np.float64(m) ** height
     if steps > _MOST_STEPS:
@@ -47,16 +82,17 @@ def _require_tiny(m: int, n: int, height: int) -> None:
 
 @dataclass(eq=False)
 class _Best:
-    """The best tree for some rows, and the squared error it leaves."""
+    """The best tree for some rows, and its squared error."""
 
     number: int
-    weights: tuple[Floats, ...]  # scales down to this node
+    weights: tuple[Floats, ...]  # the scales on the path, this node's included
     constant: Floats
     cost: float
     threshold: float = 0.0
     children: tuple[_Best, ...] = ()
 
     def data(self, below: list[Branching | Terminal]) -> Branching:
+        """The node as data: see `Grown`."""
         end: list[Branching | Terminal] = [Terminal(np.array(self.weights), self.constant)]
         left, right = below or end * 2
         return Branching(self.number, self.threshold, left, right)
@@ -64,19 +100,19 @@ class _Best:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """All trees over the columns of `values`, rows x points."""
+    """The search over all trees with the columns of `values`, rows x points."""
 
     values: Floats
     limits: Limits
     bias: Floats
 
     def best(self, r: Floats, rows: Any, above: tuple[Floats, ...]) -> _Best:
-        """Of all trees for these rows, whose outputs still to be explained are r."""
+        """The best of all trees for these rows, where r are the residuals of the outputs."""
         tried = [self._with_column(number, r, rows, above) for number in range(self.values.shape[1])]
         return min(tried, key=lambda tree: tree.cost)
 
     def _with_column(self, number: int, r: Floats, rows: Any, above: tuple[Floats, ...]) -> _Best:
-        """The best tree whose root is this column, split or not."""
+        """The best tree with this column at its root, split or not."""
         k = self.values[rows, number]
         _, scale, _ = best_column(k[:, None], r)
         rest, weights = r - k[:, None] * scale, (*above, scale)
@@ -88,7 +124,7 @@ class _Search:
         return split if split is not None and split.cost < unsplit.cost else unsplit
 
     def _split(self, unsplit: _Best, k: Floats, rest: Floats, rows: Any) -> _Best | None:
-        """The same column with rows up to its median on one side; None where that is all of them."""
+        """The same root, split at the median of its column; None if no row is above the median."""
         ordered = np.sort(k)
         median = ordered[(len(k) - 1) // 2]
         if median == ordered[-1]:

@@ -1,14 +1,14 @@
-"""Better trees: the same kind of tree as Ukkonen's, every number of it fitted to do more with as few evaluations.
+"""Fitted trees: trees of Ukkonen's kind, with every number fitted to be more accurate with as few evaluations.
 
-    trunk      vectors of a reduced set, as many as half the evaluations (16 at most), that every row meets
-    branches   from there on, one vector after another, each the one that explains most of what the way so far does not
-               (orthogonal matching pursuit), out of support vectors and the vectors of a reduced set
-    terminals  a linear model over *all* kernel values of the way, not the sum of scores that were fitted one by one
+    trunk      nodes that every row passes: vectors of a reduced set, half as many as evaluations and at most 16
+    branches   below the trunk, one node after another; each takes the vector that explains most of the residual on its
+               path (orthogonal matching pursuit), out of support vectors and the vectors of a reduced set
+    terminals  a linear model over *all* kernel values on the path, not a sum of scores fitted one by one
 
-A node is split where that helps such models on both sides most, and else leads on unsplit. Fits of a part are held
-near that of the whole (a ridge around it), so that few rows, or values that are small there and large elsewhere, do not
-make for large weights. Where there are few rows, more are made up from them: what a tree is fitted to, the machine's
-output, is known anywhere.
+A node is split where this most improves the linear models of both sides; otherwise it leads on unsplit. The models of a
+part are shrunk to the model of the whole (a ridge around it), so that neither few rows nor columns that are small in
+this part and large elsewhere give large weights. If there are few rows, synthetic rows are added: the tree is fitted to
+the machine's output, which can be evaluated anywhere.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from dormie.numerics.synthetic_rows import crossover
 from dormie.progress import Progress
 
 _ENOUGH_ROWS, _MOST_ROWS = 4000, 20_000
-_REDUCED = 16  # vectors of the reduced set whose vectors branches may use, and the most of a trunk
-_MOST_POINTS = 1024  # support vectors that branches may use
-_RIDGE = 3.0  # rows
+_REDUCED = 16  # size of the reduced set for branches, and the longest trunk
+_MOST_POINTS = 1024  # support vectors offered to branches
+_RIDGE = 3.0  # in rows: see `_ridged`
 _CUTS = 16  # thresholds tried, at quantiles
-_CLEARLY = 0.999  # of the error without a split
-_DEPENDENT = 1e-6  # of a column's squares: what is left of it beside the way's own is rounding
+_CLEARLY = 0.999  # relative to the error without a split
+_DEPENDENT = 1e-6  # relative to a column's squares: a smaller part outside the span of the path is rounding
 
 
 def fitted(
@@ -47,16 +47,61 @@ def fitted(
     seed: int = 0,
     outputs: Floats | None = None,
 ) -> Tree:
-    """A tree that estimates the outputs of a machine, or of a model that `dormie.read` reads, grown on unlabelled rows.
+    """
+    Grow a tree that approximates the outputs of a machine, with every number fitted.
 
-    leaf_rows    a split leaves at least so many rows, made-up ones included, on either side
-    height       the most nodes on a path
-    evaluations  the most kernel evaluations that a row takes on average over the rows given (20,000 of them, if more)
-    outputs      of the machine for these rows, where they are known already
+    It is more accurate than the tree of `greedy` with as many kernel evaluations.
+
+    Parameters
+    ----------
+    machine : estimator, path-like or Machine
+        A machine, or a model that `dormie.read` reads.
+    rows : array-like of shape (n_rows, n_features)
+        Unlabelled rows to grow the tree on; at most 20,000 of them are used.
+    leaf_rows : int, default 30
+        The fewest rows on either side of a split, synthetic rows included.
+    height : int or None, default None
+        The most nodes on a path; None for no limit.
+    evaluations : float or None, default 10.0
+        The most kernel evaluations of a row, on average over the rows; None for no limit.
+    seed : int, default 0
+        Seed for the rows used, the synthetic rows and the reduced set.
+    outputs : ndarray of shape (n_rows, n_outputs) or None, default None
+        The machine's outputs for these rows, if they have been computed already.
+
+    Returns
+    -------
+    Tree
+        The tree, as plain data.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, an output is not finite, or a parameter is out of range.
+
+    Notes
+    -----
+    Every row first passes a trunk of reduced-set vectors (Burges & Schölkopf 1997). Below it, each node takes the
+    vector that explains most of the residual on its path. A terminal holds a linear model over all kernel values on
+    its path.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> svc = SVC(C=10).fit(X, y)
+    >>> tree = dormie.tree.fitted(svc, X, evaluations=6)
+    >>> walk = tree.walk(dormie.read(svc).kernel, X)
+    >>> bool(walk.evaluations.mean() <= 6)
+    True
+    >>> bool(((walk.values[:, 0] > 0) == svc.predict(X)).mean() > 0.95)
+    True
     """
     machine, limits = read(machine), Limits(leaf_rows, height, evaluations)
     given = Targets.of(machine, rows, outputs).some(_MOST_ROWS, seed)
-    targets = _with_made_up_rows(machine, given, seed)
+    targets = _with_synthetic_rows(machine, given, seed)
     trunk, others = _vectors(machine, targets, limits, seed)
     points = np.vstack([trunk, others]) if len(trunk) else others
     columns = Columns(machine.kernel, points, targets.rows, seed)
@@ -66,17 +111,18 @@ def fitted(
     return assembled(root, points, machine.n_outputs)
 
 
-def _with_made_up_rows(machine: Machine, given: Targets, seed: int) -> Targets:
+def _with_synthetic_rows(machine: Machine, given: Targets, seed: int) -> Targets:
+    """The rows given, filled up with synthetic rows if they are few vectors."""
     missing = _ENOUGH_ROWS - len(given.outputs)
     if missing <= 0 or machine.kernel.is_python:
         return given
-    made_up = unmapped(machine, crossover(given.rows, missing, np.random.default_rng(seed)))
-    more = Targets.of(machine, made_up)
+    synthetic = unmapped(machine, crossover(given.rows, missing, np.random.default_rng(seed)))
+    more = Targets.of(machine, synthetic)
     return Targets(np.vstack([given.rows, more.rows]), np.vstack([given.outputs, more.outputs]))
 
 
 def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> tuple[Any, Any]:
-    """Those of the trunk, and those that branches may use."""
+    """The vectors of the trunk, and those offered to branches."""
     most = np.argsort(-np.abs(machine.weights).sum(axis=1), kind="stable")[:_MOST_POINTS]
     points = some(machine.points, np.sort(most))
     if not machine.kernel.certifiable:
@@ -85,29 +131,30 @@ def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> t
     trunk = min(trunk, limits.height or trunk)
     try:
         reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
-    except ValueError:  # numbers too large, too small, or all the same: support vectors have to do
+    except ValueError:  # numbers too large, too small, or all equal: only support vectors are used
         reduced = {}
     return reduced.get(trunk, points[:0]), np.vstack([points, reduced.get(_REDUCED, points[:0])])
 
 
 def _reduced(machine: Machine, n: int, targets: Targets, seed: int) -> Floats:
+    """The n vectors of a reduced set."""
     return fit(machine, n, unmapped(machine, targets.rows), seed=seed, outputs=targets.outputs).points
 
 
 @dataclass(eq=False)
 class _Part:
-    """Rows that have come the same way: the values met on it, the model they have, and the vector that is next."""
+    """The rows at one node: the kernel values on their path, their linear model, and the next vector."""
 
     rows: Integers
     values: Floats  # rows x (1 + depth), the first column 1
-    centers: Floats  # (depth,): what was taken off these values, their means over all rows
-    sizes: Floats  # (1 + depth): their mean squares over all rows
+    centers: Floats  # (depth,): the means over all rows, which were subtracted from these values
+    sizes: Floats  # (1 + depth): the variances over all rows; 1 for the first column
     theta: Floats  # (1 + depth) x c
-    block: Block | None  # the columns of these rows, where they are held
-    share: float
-    number: int = -1  # the next vector of the way
-    k: Floats | None = None  # its column, until the way has led on
-    explains: float = 0.0  # of the squared error
+    block: Block | None  # the columns of these rows, if X is held in memory
+    share: float  # of all rows given
+    number: int = -1  # the next vector
+    k: Floats | None = None  # its column, until the part has been led on
+    explains: float = 0.0  # decrease of the squared error by the next vector
     threshold: float = 0.0
     children: tuple[_Part, ...] = ()
 
@@ -123,35 +170,36 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class _Growth:
-    """Columns, outputs to explain, of which rows the evaluations count (the first), and where to stop."""
+    """The state of growing: columns, outputs, and limits. Evaluations are counted on the first `counted` rows."""
 
     columns: Columns
-    centers: Floats  # means of all columns
-    sizes: Floats  # and their mean squares around those
+    centers: Floats  # the mean of every column
+    sizes: Floats  # the variance of every column
     outputs: Floats
     counted: int
     limits: Limits
     progress: Progress
 
     def grown(self, trunk: int) -> _Part:
-        """The root of a tree whose first `trunk` points every row meets."""
+        """The root of a tree in which every row passes the first `trunk` points."""
         everything = np.arange(len(self.outputs))
         start = np.vstack([self.outputs.mean(axis=0), np.zeros((trunk, self.outputs.shape[1]))])
-        met = self.columns.kernel.matrix(self.columns.rows, some(self.columns.points, np.arange(trunk)))
+        on_path = self.columns.kernel.matrix(self.columns.rows, some(self.columns.points, np.arange(trunk)))
         centers, sizes = self.centers[:trunk], np.append(1.0, self.sizes[:trunk])
-        values = np.column_stack([np.ones(len(everything)), met - centers])
+        values = np.column_stack([np.ones(len(everything)), on_path - centers])
         theta = _near(values, self.outputs, start, sizes)
         top = _Part(everything, values, centers, sizes, theta, self.columns.whole(), 1.0)
         self._spread(top, trunk)
         return self._on_trunk(top, trunk)
 
     def _on_trunk(self, top: _Part, trunk: int) -> _Part:
-        """The part that branches, below a node for each vector of the trunk."""
+        """The nodes of the trunk, above the part that branches."""
         for number in reversed(range(trunk)):
             top = replace(top, number=number, children=(top,))
         return top
 
     def _spread(self, top: _Part, spent: int) -> None:
+        """Grow the branches, the most profitable part first."""
         frontier: Frontier[_Part] = Frontier(float(spent), self.limits.evaluations)
         frontier.add(self._with_next(top))
         for count, part in enumerate(frontier):
@@ -161,27 +209,27 @@ class _Growth:
                 frontier.add(self._with_next(child))
 
     def _with_next(self, part: _Part) -> _Part | None:
-        """The part with the vector that would explain most of what is left, or None where the way ends."""
+        """The part with the vector that explains most of its residual; None if the path ends here."""
         depth = len(part.theta) - 1
         if depth == self.limits.height or not len(self.columns.points):
             return None
         block = self.columns.block(part.rows) if part.block is None else part.block
         error = self.outputs[part.rows] - part.values @ part.theta
         centered, sizes = block.values - self.centers[block.numbers], self.sizes[block.numbers]
-        column, part.explains = _most_telling(centered, sizes, part.values, error)
+        column, part.explains = _best_candidate(centered, sizes, part.values, error)
         part.number, part.k = int(block.numbers[column]), block.values[:, column].copy()
         return part
 
     def _led_on(self, part: _Part) -> tuple[_Part, ...]:
-        """After one more vector: left and right of a threshold on it, or unsplit."""
+        """The children after the next vector: both sides of a threshold on its kernel value, or one child, unsplit."""
         assert part.k is not None
         k = part.k
         values, outputs = np.column_stack([part.values, k - self.centers[part.number]]), self.outputs[part.rows]
         sizes = np.append(part.sizes, self.sizes[part.number])
         theta = _near(values, outputs, np.vstack([part.theta, np.zeros((1, outputs.shape[1]))]), sizes)
         order = np.argsort(k, kind="stable")
-        rest = np.column_stack([values, outputs - values @ theta])[order]
-        at = _best_place(k[order], rest, sizes, self.limits.leaf_rows)
+        values_and_error = np.column_stack([values, outputs - values @ theta])[order]
+        at = _best_split(k[order], values_and_error, sizes, self.limits.leaf_rows)
         sides = [order] if at is None else [order[:at], order[at:]]
         part.threshold = 0.0 if at is None else midway(*k[order[at - 1 : at + 1]])
         children = tuple(self._child(part, values, sizes, theta, side) for side in sides)
@@ -189,6 +237,7 @@ class _Growth:
         return children
 
     def _child(self, part: _Part, values: Floats, sizes: Floats, theta: Floats, side: Integers) -> _Part:
+        """The part on one side of a split, with its own model."""
         rows = part.rows[side]
         model = theta if len(side) == len(values) else _near(values[side], self.outputs[rows], theta, sizes)
         block = None if part.block is None else part.block.some(side)
@@ -199,19 +248,19 @@ class _Growth:
 
 
 def _near(values: Floats, outputs: Floats, theta: Floats, sizes: Floats) -> Floats:
-    """The linear model of least squared error and not far from `theta`."""
+    """The linear model of least squared error plus a ridge around `theta`."""
     gram, slope = values.T @ values, values.T @ (outputs - values @ theta)
     return np.asarray(theta + np.linalg.solve(_ridged(gram, sizes), slope))
 
 
 def _ridged(gram: Floats, sizes: Floats) -> Floats:
-    """As if there were `_RIDGE` more rows with each value alone, at its usual size, and nothing to explain."""
+    """The Gram matrix plus `_RIDGE` pseudo-rows for each column, with a value of its usual size and residual 0."""
     least = np.finfo(np.float64).eps * np.diagonal(gram) + np.finfo(np.float64).tiny
     return np.asarray(gram + np.diag(_RIDGE * sizes + least))
 
 
-def _most_telling(candidates: Floats, sizes: Floats, values: Floats, error: Floats) -> tuple[int, float]:
-    """The candidate that explains most of an error beside the values there are, and how much (squared)."""
+def _best_candidate(candidates: Floats, sizes: Floats, values: Floats, error: Floats) -> tuple[int, float]:
+    """The candidate column that most reduces the squared error next to the present columns, and the reduction."""
     q = np.linalg.qr(values)[0]
     error = error - q @ (q.T @ error)
     squares = np.einsum("ij,ij->j", candidates, candidates)
@@ -222,8 +271,8 @@ def _most_telling(candidates: Floats, sizes: Floats, values: Floats, error: Floa
     return best, float(explained[best]) if usable[best] else 0.0
 
 
-def _best_place(k: Floats, values_and_error: Floats, sizes: Floats, least: int) -> int | None:
-    """Where to split rows in the order of k, so that models of the two sides leave the least; None: nowhere."""
+def _best_split(k: Floats, values_and_error: Floats, sizes: Floats, least: int) -> int | None:
+    """The position to split rows sorted by k at which the models of both sides have the least error; None: no split."""
     n = len(k)
     between = np.flatnonzero(k[1:] > k[:-1]) + 1
     between = between[(between >= least) & (between <= n - least)]
@@ -232,13 +281,13 @@ def _best_place(k: Floats, values_and_error: Floats, sizes: Floats, least: int) 
     tried = between[np.unique(np.searchsorted(between, np.linspace(between[0], between[-1], _CUTS)))]
     grams = np.cumsum([part.T @ part for part in np.split(values_and_error, tried)], axis=0)
     whole, width = grams[-1], len(sizes)
-    cost = [_left_over(gram, sizes) + _left_over(whole - gram, sizes) for gram in grams[:-1]]
+    cost = [_error_of(gram, sizes) + _error_of(whole - gram, sizes) for gram in grams[:-1]]
     best = int(np.argmin(cost))
     return int(tried[best]) if cost[best] < _CLEARLY * np.trace(whole[width:, width:]) else None
 
 
-def _left_over(gram: Floats, sizes: Floats) -> float:
-    """The squared error that the best model near the present one leaves, from the products of values and error."""
+def _error_of(gram: Floats, sizes: Floats) -> float:
+    """The squared error of the best ridged update of the model, from the Gram matrix of values and error."""
     width = len(sizes)
     a, b, whole = gram[:width, :width], gram[:width, width:], float(np.trace(gram[width:, width:]))
     step = np.linalg.solve(_ridged(a, sizes), b)

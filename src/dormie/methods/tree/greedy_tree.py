@@ -1,15 +1,15 @@
 """The greedy tree of Ukkonen (2010), Algorithms 2 to 5, with the scales of his section 4.3.
 
-X_ij = K(x_i, s_j) for row i and support vector j, r the outputs still to be explained. A node's column j and scale c
-are found when its parent is split; splitting it takes in turns
+Let X_ij = K(x_i, s_j) for row i and support vector j, and let r be the residuals of the outputs. The column j and scale
+c of a node are found when its parent is split. A split alternates between
 
-    columns     j_l, j_r, the columns that explain most of r on either side of a threshold t, given t     (Algorithm 4)
-    threshold   t, given j_l and j_r: one sort, then running sums of the errors                           (Algorithm 5)
+    columns     given a threshold t, the columns j_l and j_r that reduce r most on either side            (Algorithm 4)
+    threshold   given j_l and j_r, the threshold t: one sort, then running sums of the errors             (Algorithm 5)
 
-until the error no longer falls, from several random thresholds, of which the best counts. With scales of their own the
-weights a_j of the machine drop out: c_N a_N is fitted as one number, `scale`, and for machines with several outputs as
-one an output. Three things the paper leaves open: a threshold lies half way between two rows' values, both sides of a
-split have rows, and a column that is next to nothing on a node's rows is not blown up to explain them.
+until the error no longer falls. It starts from several random thresholds, and the best result is taken. With a scale
+for each node, the machine's weights a_j drop out: c_N a_N is fitted as one number, `scale`, for each output. The paper
+leaves three things open: here a threshold lies halfway between the values of two rows, both sides of a split have rows,
+and a column that is almost zero on the rows of a node is not scaled up to fit them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dormie.methods.tree.growth import Branching, Frontier, Limits, Targets, Ter
 from dormie.methods.tree.structure import Integers, Tree
 from dormie.progress import Progress
 
-_LEAST_FALL = 1e-12  # of the error, below which it has stopped falling
-_ROUNDING = 1e-20  # of all squared outputs: nothing is left to explain
-_EQUAL = 1e-12  # of the error to explain: what costs the same but for rounding; the first of such is taken
-_NEXT_TO_NOTHING = 1e-12  # of the largest column's sum of squares
+_LEAST_FALL = 1e-12  # relative to the error: a smaller decrease ends the alternation
+_ROUNDING = 1e-20  # relative to all squared outputs: a smaller residual is rounding
+_EQUAL = 1e-12  # relative to the error: costs this close count as equal, and the first is taken
+_NEGLIGIBLE = 1e-12  # relative to the largest column's sum of squares
 
 
 def greedy(
@@ -43,14 +43,54 @@ def greedy(
     restarts: int = 3,
     seed: int = 0,
 ) -> Tree:
-    """A tree that estimates the outputs of a machine, or of a model that `dormie.read` reads, grown on unlabelled rows.
+    """
+    Grow the greedy tree of Ukkonen (2010), which approximates the outputs of a machine.
 
-    Where rows times support vectors are too many to hold (see `columns`), splits are chosen among some of the vectors.
+    Parameters
+    ----------
+    machine : estimator, path-like or Machine
+        A machine, or a model that `dormie.read` reads.
+    rows : array-like of shape (n_rows, n_features)
+        Unlabelled rows to grow the tree on.
+    leaf_rows : int, default 5
+        A node with at most this many rows is not split.
+    height : int or None, default None
+        The most nodes on a path; None for no limit.
+    evaluations : float or None, default None
+        The most kernel evaluations of a row, on average over the rows; None for no limit.
+    restarts : int, default 3
+        The number of random thresholds from which every split is optimised.
+    seed : int, default 0
+        Seed for these thresholds, and for the choice of columns.
 
-    leaf_rows    a node of at most so many rows is not split
-    height       the most nodes on a path
-    evaluations  the most kernel evaluations that a row takes on average over these rows
-    restarts     random thresholds that every split is tried from
+    Returns
+    -------
+    Tree
+        The tree, as plain data.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, an output is not finite, or a parameter is out of range.
+
+    Notes
+    -----
+    Algorithms 2 to 5 of the paper, with the scales of its section 4.3. If the kernel matrix of rows and support vectors
+    is too large for memory, every node chooses among a random subset of the support vectors.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_moons(300, noise=0.3, random_state=0)
+    >>> svc = SVC().fit(X, y)
+    >>> tree = dormie.tree.greedy(svc, X, height=6)
+    >>> walk = tree.walk(dormie.read(svc).kernel, X)
+    >>> int(walk.evaluations.max())
+    6
+    >>> bool(((walk.values[:, 0] > 0) == svc.predict(X)).mean() > 0.9)
+    True
     """
     machine, limits = read(machine), Limits(leaf_rows, height, evaluations)
     if not isinstance(restarts, Integral) or restarts < 1:
@@ -65,40 +105,40 @@ def greedy(
 
 
 class Split(NamedTuple):
-    """Rows up to place `at` of a node, in the order of its column, go left; columns and scales of both sides."""
+    """A split: the first `at` rows of a node, sorted by its column, go left; the columns and scales of both sides."""
 
     at: int
-    columns: tuple[int, int]  # within the block
+    columns: tuple[int, int]  # indices within the block
     scales: tuple[Floats, Floats]
     cost: float
 
 
-class _Way(NamedTuple):
-    """How rows come to a node: the sides taken, the scales met, and the share of all rows that do."""
+class _Path(NamedTuple):
+    """The path to a node: the sides taken, the scales on it, and the share of all rows that reach the node."""
 
-    path: tuple[int, ...]
+    sides: tuple[int, ...]
     weights: Floats
     share: float
 
 
 @dataclass(eq=False)
 class _Node:
-    """A column and its scale, and the rows that come here, in the order of their scores."""
+    """A column with its scale, and the rows that reach this node, sorted by their scores."""
 
     number: int
-    way: _Way  # its own scale included
+    path: _Path  # including its own scale
     constant: Floats
     rows: Integers
     k: Floats  # the column itself
-    r: Floats  # what is left of the outputs after this node's score
-    block: Block | None  # the columns of its rows, where they are held
+    r: Floats  # residuals of the outputs after this node's score
+    block: Block | None  # the columns of its rows, if X is held in memory
     split: Split | None = None
-    next: tuple[tuple[int, Floats], ...] = ()  # the columns of the children: numbers, and values of all its rows
+    next: tuple[tuple[int, Floats], ...] = ()  # the children's columns: index, and values for all rows of this node
     children: tuple[_Node, ...] = ()
 
     @property
     def share(self) -> float:
-        return self.way.share
+        return self.path.share
 
     @property
     def gain(self) -> float:
@@ -108,10 +148,10 @@ class _Node:
 
     def data(self, below: list[Branching | Terminal]) -> Branching:
         if self.split is None or not below:
-            end = Terminal(self.way.weights, self.constant)
+            end = Terminal(self.path.weights, self.constant)
             return Branching(self.number, 0.0, end, end)
         last, first = self.k[self.split.at - 1 : self.split.at + 1]
-        left, right = below if last < first else reversed(below)  # scores may ascend as kernel values descend
+        left, right = below if last < first else reversed(below)  # a negative scale reverses the order
         return Branching(self.number, midway(last, first), left, right)
 
 
@@ -126,7 +166,7 @@ class _Greedy:
     progress: Progress
 
     def grown(self, outputs: Floats) -> _Node:
-        """The root of the tree for rows with these outputs."""
+        """The root of a tree grown for these outputs."""
         everything = np.arange(len(outputs))
         frontier: Frontier[_Node] = Frontier(1.0, self.limits.evaluations)
         root = self._root(everything, outputs - self.bias)
@@ -145,52 +185,53 @@ class _Greedy:
         block = self.columns.block(rows) if whole is None else whole
         column, scale, _ = best_column(block.values, r)
         chosen = int(block.numbers[column]), block.values[:, column], scale
-        return self._node(chosen, rows, r, whole, _Way((), np.empty((0, r.shape[1])), 1.0))
+        return self._node(chosen, rows, r, whole, _Path((), np.empty((0, r.shape[1])), 1.0))
 
     def _with_split(self, node: _Node, explained: float) -> _Node | None:
-        """The node with its best split, or None where it stays a leaf."""
-        if len(node.rows) <= self.limits.leaf_rows or len(node.way.weights) == self.limits.height:
+        """The node with its best split; None if it stays a leaf."""
+        if len(node.rows) <= self.limits.leaf_rows or len(node.path.weights) == self.limits.height:
             return None
         if np.sum(node.r**2) <= explained:
             return None
-        firsts = np.random.default_rng([self.columns.seed, *node.way.path]).integers(len(node.rows), size=self.restarts)
+        random = np.random.default_rng([self.columns.seed, *node.path.sides])
+        firsts = random.integers(len(node.rows), size=self.restarts)
         block = self.columns.block(node.rows) if node.block is None else node.block
         node.split = find_optimal_split(block.values, node.r, node.k, firsts)
         if node.split is None:
             return None
-        # copies: a view would hold the whole block for as long as the node waits
+        # copies, because a view would keep the whole block in memory while the node waits
         node.next = tuple((int(block.numbers[column]), block.values[:, column].copy()) for column in node.split.columns)
         return node
 
     def _children(self, node: _Node) -> tuple[_Node, ...]:
-        """Left and right; the node's own block is given up, so that only nodes that wait hold one."""
+        """The left and right child; the node's own block is dropped, so that only waiting nodes hold one."""
         assert node.split is not None
         at, n = node.split.at, len(node.rows)
         sides = zip((np.arange(at), np.arange(at, n)), node.next, node.split.scales, strict=True)
         children = []
         for taken, (side, (number, k), scale) in enumerate(sides):
             block = None if node.block is None else node.block.some(side)
-            way = _Way((*node.way.path, taken), node.way.weights, node.share * len(side) / n)
-            children.append(self._node((number, k[side], scale), node.rows[side], node.r[side], block, way))
+            path = _Path((*node.path.sides, taken), node.path.weights, node.share * len(side) / n)
+            children.append(self._node((number, k[side], scale), node.rows[side], node.r[side], block, path))
         node.block, node.next = None, ()
         return tuple(children)
 
     def _node(
-        self, chosen: tuple[int, Floats, Floats], rows: Integers, r: Floats, block: Block | None, way: _Way
+        self, chosen: tuple[int, Floats, Floats], rows: Integers, r: Floats, block: Block | None, path: _Path
     ) -> _Node:
-        """A node of rows that come this way to a column: its number, values and scale."""
+        """A node for the chosen column (its index, values and scale) at the end of a path."""
         number, k, scale = chosen
         order = np.argsort(-k if scale.sum() < 0 else k, kind="stable")
         rest = r - k[:, None] * scale
         mine = None if block is None else block.some(order)
-        way = way._replace(weights=np.vstack([way.weights, scale]))
-        return _Node(number, way, self.bias, rows[order], k[order], rest[order], mine)
+        path = path._replace(weights=np.vstack([path.weights, scale]))
+        return _Node(number, path, self.bias, rows[order], k[order], rest[order], mine)
 
 
 def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:
-    """argmin_j min_c |c X_j - r|^2, its c (one an output), and what it leaves."""
+    """j = argmin_j min_c |c X_j - r|^2, its scale c for each output, and the remaining squared error."""
     xr, xx = values.T @ r, np.einsum("ij,ij->j", values, values)
-    usable = xx > _NEXT_TO_NOTHING * xx.max(initial=0.0)
+    usable = xx > _NEGLIGIBLE * xx.max(initial=0.0)
     xx = np.where(usable, xx, 1.0)
     explained = np.where(usable, np.einsum("jo,jo->j", xr, xr) / xx, 0.0)
     whole = float(np.einsum("io,io->", r, r))
@@ -200,30 +241,31 @@ def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:
 
 
 def find_optimal_split(values: Floats, r: Floats, k: Floats, firsts: Integers) -> Split | None:
-    """Algorithm 3 from each of several first rows, whose values are the first thresholds; None where k is constant.
+    """Algorithm 3, started from the values of the rows `firsts` as thresholds; None if k is constant.
 
-    Rows are in the order of k, ascending or descending: a threshold is a place between two of them that differ.
+    Rows are sorted by k, ascending or descending. A threshold is a position between two rows that differ in k.
     """
     between = np.flatnonzero(k[1:] != k[:-1]) + 1
     if not len(between):
         return None
-    starts = {_place_after(between, int(first)) for first in firsts}
-    found = [_alternated(values, r, between, start) for start in sorted(starts)]
+    positions = {_position_after(between, int(first)) for first in firsts}
+    found = [_alternated(values, r, between, position) for position in sorted(positions)]
     return found[_first_of_least(np.array([split.cost for split in found]), r)]
 
 
 def _first_of_least(costs: Floats, r: Floats) -> int:
+    """The first index with the least cost, up to rounding."""
     return int(np.argmax(costs <= costs.min() + _EQUAL * float(np.einsum("io,io->", r, r))))
 
 
-def _place_after(between: Integers, row: int) -> int:
-    """Where the rows with values up to this row's end, or the last place that leaves rows on the right."""
+def _position_after(between: Integers, row: int) -> int:
+    """The first position after this row and its equals, or the last position that leaves rows on the right."""
     after = between[between > row]
     return int(after[0] if len(after) else between[-1])
 
 
 def _alternated(values: Floats, r: Floats, between: Integers, start: int) -> Split:
-    """Columns and threshold in turns, until the error no longer falls."""
+    """Optimise columns and threshold in turns until the error no longer falls."""
     least = _LEAST_FALL * float(np.einsum("io,io->", r, r))
     split = optimize_columns(values, r, start)
     while True:
@@ -234,13 +276,13 @@ def _alternated(values: Floats, r: Floats, between: Integers, start: int) -> Spl
 
 
 def optimize_columns(values: Floats, r: Floats, at: int) -> Split:
-    """Algorithm 4: the best column of either side."""
+    """Algorithm 4: the best column on either side."""
     left, right = (best_column(values[side], r[side]) for side in (slice(0, at), slice(at, None)))
     return Split(at, (left[0], right[0]), (left[1], right[1]), left[2] + right[2])
 
 
 def optimize_threshold(values: Floats, r: Floats, between: Integers, split: Split) -> int:
-    """Algorithm 5: the best place for columns and scales as they are."""
+    """Algorithm 5: the best position for given columns and scales."""
     left, right = (
         ((r - values[:, [column]] * scale) ** 2).sum(axis=1)
         for column, scale in zip(split.columns, split.scales, strict=True)

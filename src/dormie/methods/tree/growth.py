@@ -1,7 +1,7 @@
-"""What growing any tree needs: which node is split next, when to stop, and the tree as data once it is grown.
+"""What all tree algorithms share: which node to split next, when to stop, and how to assemble the `Tree`.
 
-Nodes are split in the order of what an evaluation gains, so that a budget of evaluations goes where it helps most;
-without a budget the order makes no difference.
+The node with the largest gain for an evaluation is split next, so that a budget of evaluations is spent where it helps
+most. Without a budget the order makes no difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dormie.numerics.evaluate import FullSum
 
 @dataclass(frozen=True)
 class Limits:
-    """Where growing stops: at nodes of so few rows, at paths of so many nodes, at so many evaluations a row."""
+    """Where growing stops: the rows of a leaf, the nodes of a path, and the mean evaluations of a row."""
 
     leaf_rows: int
     height: int | None
@@ -52,7 +52,7 @@ class Targets:
 
     @classmethod
     def of(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> Targets:
-        """rows: as users have them."""
+        """Check rows as users pass them, and evaluate the machine on them unless `outputs` are given."""
         rows = check_rows(rows, machine)
         require_finite_vectors(rows, machine)
         if not rows.shape[0]:
@@ -64,7 +64,7 @@ class Targets:
         return cls(mapped(machine, rows) if machine.of_vectors else rows, outputs)
 
     def some(self, most: int, seed: int) -> Targets:
-        """At most so many of them, drawn at random."""
+        """At most `most` of the rows, drawn at random."""
         if len(self.outputs) <= most:
             return self
         few = np.sort(np.random.default_rng(seed).choice(len(self.outputs), most, replace=False))
@@ -72,12 +72,12 @@ class Targets:
 
 
 class Grown(Protocol):
-    """A node of a tree that is grown."""
+    """A node of a grown tree."""
 
-    children: tuple[Any, ...]  # none, the next node where it leads on unsplit, or left and right
+    children: tuple[Any, ...]  # none, one if unsplit, or left and right
 
     def data(self, below: list[Branching | Terminal]) -> Branching | Terminal:
-        """The node as data, given its children as such."""
+        """The node as data, given its children as data."""
 
 
 class Growing(Grown, Protocol):
@@ -85,18 +85,18 @@ class Growing(Grown, Protocol):
 
     @property
     def share(self) -> float:
-        """Of all rows: what one more evaluation here adds to the mean."""
+        """The share of all rows that reach the node: the cost of another evaluation here."""
 
     @property
     def gain(self) -> float:
-        """What splitting it takes off the squared error, a row."""
+        """The decrease of the squared error for each row of the node if it is split."""
 
 
 N = TypeVar("N", bound=Growing)
 
 
 class Frontier(Generic[N]):
-    """Nodes that wait to be split, the one whose evaluation gains most in front."""
+    """A priority queue of nodes to split, largest gain first, within a budget of evaluations."""
 
     def __init__(self, spent: float, evaluations: float | None) -> None:
         self._spent = spent
@@ -105,12 +105,13 @@ class Frontier(Generic[N]):
         self._count = 0
 
     def add(self, node: N | None) -> None:
+        """Queue a node, unless it is None or splitting it gains nothing."""
         if node is not None and node.gain > 0:
             heapq.heappush(self._waiting, (-node.gain, self._count, node))
             self._count += 1
 
     def __iter__(self) -> Iterator[N]:
-        """Nodes to split now; those that the budget has no room for are left as they are."""
+        """Yield nodes to split; nodes that exceed the budget are skipped."""
         while self._waiting:
             *_, node = heapq.heappop(self._waiting)
             if self._spent + node.share <= self._most:
@@ -120,7 +121,7 @@ class Frontier(Generic[N]):
 
 @dataclass(eq=False)
 class Terminal:
-    """Where a way ends: weights of the kernel values met on it (depth x c), and constants."""
+    """The end of a path: weights of the kernel values on it (depth x c), and constants."""
 
     weights: Floats
     constant: Floats
@@ -128,7 +129,7 @@ class Terminal:
 
 @dataclass(eq=False)
 class Branching:
-    """A point, by number; where the way goes on from it. The same on both sides: the row goes on whatever its value."""
+    """A node: the index of its point, its threshold and children. Equal children mean that the node is not split."""
 
     number: int
     threshold: float
@@ -150,12 +151,12 @@ def constant(machine: Machine) -> Tree:
 
 
 def assembled(root: Grown, points: Any, outputs: int) -> Tree:
-    """The tree that was grown from this root, over some of these points."""
-    return _listed(_as_data(root), points, outputs)
+    """The tree with this root; its nodes refer to `points` by index."""
+    return _numbered(_as_data(root), points, outputs)
 
 
 def _as_data(root: Grown) -> Branching | Terminal:
-    """What is below a node is made before the node itself."""
+    """The nodes as data, children before parents."""
     order, waiting = [], [root]
     while waiting:
         order.append(node := waiting.pop())
@@ -166,8 +167,8 @@ def _as_data(root: Grown) -> Branching | Terminal:
     return made[id(root)]
 
 
-def _listed(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
-    """Nodes and terminals in the order in which a reader meets them, left before right."""
+def _numbered(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
+    """The tree with nodes and terminals numbered in depth-first order, left before right."""
     branchings: list[Branching] = []
     terminals: list[Terminal] = []
     children: list[list[int]] = []
@@ -195,7 +196,7 @@ def _listed(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
 
 
 def midway(a: float, b: float) -> float:
-    """A threshold between two values that differ, so that the lower one is not above it and the higher one is."""
+    """A threshold between two different values, at least the lower one and below the higher one."""
     low, high = min(a, b), max(a, b)
     middle = low / 2 + high / 2
     return float(middle if low <= middle < high else low)

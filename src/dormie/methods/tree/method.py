@@ -1,4 +1,4 @@
-"""Support vector trees as a method: with kernels as quick as these they rarely win, with Python kernels they do."""
+"""Support vector trees as a method: rarely the fastest with native kernels, useful with slow Python kernels."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
 from dormie.methods.tree.fitted_tree import fitted
 from dormie.methods.tree.stage import TreeWalk
 
-_MOST_ROWS = 20_000  # that a tree is grown on
-_LEAST_SHRINKING = 4  # times fewer evaluations a row than points
+_MOST_ROWS = 20_000  # for growing a tree
+_LEAST_SHRINKING = 4  # least ratio of points to evaluations of a row
 
 
 class _TreeMethod(Method):

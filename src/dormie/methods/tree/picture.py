@@ -1,6 +1,6 @@
-"""A picture of a support vector tree: the root on top, terminals below in order, broad lines where many rows go.
+"""A plot of a support vector tree: the root on top, terminals below in order, broad lines where many rows go.
 
-matplotlib is imported when a picture is asked for, not before.
+matplotlib is optional and imported only by `plot`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dormie.machine import Machine
 from dormie.methods.tree.display import number, require_depth, row_counts, tree_of
 from dormie.methods.tree.structure import Tree
 
-_BROADEST, _THINNEST = 8.0, 0.3  # lines, in points
-_LARGEST, _SMALLEST = 9.0, 3.0  # letters, in points; smaller ones are left out
-_LABEL = 2.5  # about how many times as wide as a letter is tall a label is
+_BROADEST, _THINNEST = 8.0, 0.3  # line widths, in points
+_LARGEST, _SMALLEST = 9.0, 3.0  # font sizes, in points; smaller labels are left out
+_LABEL = 2.5  # approximate width of a label over its font size
 
 
 def plot(
@@ -26,17 +26,54 @@ def plot(
     max_depth: int | None = None,
     digits: int = 2,
 ) -> Any:
-    """Draw a tree with matplotlib, and return the Axes.
+    """
+    Draw a tree with matplotlib.
 
-    A dot is a node, with its threshold: rows go left whose kernel value with the node's point is no larger. A square
-    is a terminal, with how many of the rows end there; three dots stand for more of the tree.
+    A dot is a node, labelled with its threshold: a row goes left if its kernel value with the node's point is at most
+    the threshold. A square is a terminal, labelled with the number of rows that end there. Three dots stand for nodes
+    that are not drawn.
 
-    tree       a `Tree`, or a fitted `SupportVectorTree`
-    rows       to draw lines as broad as many of them go there, and to count them at the ends
-    machine    that a bare `Tree` stands for; only needed with rows
-    ax         matplotlib's Axes to draw in (default: the current ones)
-    max_depth  splits drawn from the root on (default: all)
-    digits     significant ones of every threshold
+    Parameters
+    ----------
+    tree : Tree or SupportVectorTree
+        A tree, or a fitted estimator.
+    rows : array-like of shape (n_rows, n_features) or None, default None
+        Rows to count: the more rows take a branch, the broader its line.
+    machine : Machine or None, default None
+        The machine that a `Tree` approximates; only needed with rows.
+    ax : matplotlib.axes.Axes or None, default None
+        Where to draw; None for the current axes.
+    max_depth : int or None, default None
+        The number of splits to draw from the root; None for all.
+    digits : int, default 2
+        Significant digits of every threshold.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the drawing.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If matplotlib is not installed.
+    TypeError
+        If `tree` is neither a tree nor a fitted estimator.
+    ValueError
+        If rows are given without a machine, or `max_depth` is less than 1.
+
+    Examples
+    --------
+    >>> import dormie
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_moons(100, noise=0.3, random_state=0)
+    >>> machine = dormie.read(SVC().fit(X, y))
+    >>> tree = dormie.tree.greedy(machine, X, height=3)
+    >>> dormie.tree.plot(tree, X, machine=machine)
+    <Axes: >
     """
     ax = _axes(ax)
     counts, layout = row_counts(tree, rows, machine), _laid_out(tree_of(tree), require_depth(max_depth))
@@ -48,6 +85,7 @@ def plot(
 
 
 def _axes(ax: Any) -> Any:
+    """The axes to draw in; raises ModuleNotFoundError with advice if matplotlib is missing."""
     try:
         from matplotlib import pyplot  # optional
     except ModuleNotFoundError as error:
@@ -62,7 +100,7 @@ def _axes(ax: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where nodes and terminals (~t) are drawn, which of them lead to which, and those where the picture ends."""
+    """The places of nodes and terminals (~t), the lines between them, and the ends of the drawing."""
 
     places: dict[int, tuple[float, float]]
     lines: list[tuple[int, int]]
@@ -70,7 +108,7 @@ class _Layout:
 
 
 def _laid_out(tree: Tree, deepest: float) -> _Layout:
-    """Ends side by side in order, every node above the middle of what it leads to."""
+    """Ends side by side in order; every node above the middle of its children."""
     depths, lines, ends = {tree.root: 0}, [], []
     waiting = [(tree.root, 0)]
     while waiting:
@@ -102,7 +140,7 @@ def _draw_lines(ax: Any, layout: _Layout, counts: dict[int, int]) -> None:
 
 
 def _draw_labels(ax: Any, tree: Tree, layout: _Layout, counts: dict[int, int], digits: int) -> None:
-    """Thresholds above the nodes, counts below the terminals, as large as there is room for."""
+    """Thresholds above the nodes and counts below the terminals, as large as fits."""
     room = ax.get_window_extent().width * 72 / ax.figure.dpi / len(layout.ends)
     size = min(_LARGEST, room / _LABEL)
     if size < _SMALLEST:

@@ -1,4 +1,4 @@
-"""The tree stage in NumPy: rows walk down node by node."""
+"""The tree stage in NumPy: rows go down the tree node by node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dormie.numerics.reference import blocks
 
 
 def walk(machine: Machine, tree: Tree, rows: Any) -> Walk:
-    """Where rows come out of a tree."""
+    """The values, terminals and evaluations of rows."""
     with np.errstate(over="ignore", invalid="ignore"):
         walks = [tree.walk(machine.kernel, part) for _, part in blocks(machine, rows)]
     nothing = Walk(np.empty((0, tree.n_outputs)), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
@@ -21,7 +21,7 @@ def walk(machine: Machine, tree: Tree, rows: Any) -> Walk:
 
 
 def decide(machine: Machine, tree: Tree, half_widths: Floats, rows: Any) -> tuple[Any, Any, Any]:
-    """Answers, whether each is settled, and the kernel values that took; half_widths: terminals x outputs."""
+    """Answers, which of them are settled, and the kernel evaluations of each row; half_widths: terminals x outputs."""
     values, terminals, evaluations = walk(machine, tree, rows)
     usable, radius = np.asarray(np.isfinite(values).all(axis=1)), half_widths[terminals]
     middle = np.where(usable[:, None], values, 0.0)

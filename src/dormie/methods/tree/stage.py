@@ -1,13 +1,13 @@
 """Support vector trees (Ukkonen 2010): the tree stage.
 
-A row meets the points on its way down a `dormie.tree.Tree`, about as many as the logarithm of their number, and what
-their kernel values come to at the end stands for the full sum:
+A row goes down a `dormie.tree.Tree` and evaluates the kernel with the points on its path, about log N of the N points.
+The linear model of the terminal approximates the full sum:
 
     G(x)  within  caution * half_width[terminal]  of  sum_l W_l K(x, s_l) + constant.
 
-Nothing bounds what the tree leaves out, so half-widths are measured: how far off it was, in the mean, on sample rows
-that ended at the same terminal. How often answers may then be wrong is for calibration to say, which scales them all
-by one caution. Only kernel values are used, so any kernel will do, Python functions of strings or graphs included.
+There is no bound on the error, so the half-widths are measured: they are root mean square errors on sample rows that
+ended at the same terminal. Calibration scales all of them by one caution, which determines how often answers may be
+wrong. Only kernel values are used, so any kernel will do, including Python functions of strings or graphs.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from dormie.numerics.evaluate import FullSum
 # In the order of Branches (tree.hpp).
 _TREE = tuple(field.name for field in fields(Tree))
 _INTEGERS = ("children", "offsets")
-_NODE_BYTES = 500  # of a node or terminal, in the lists that its depth is worked out with
-_SHARED_ROWS = 10.0  # a terminal's error counts as if so many more rows ended there, with the error of all
+_NODE_BYTES = 500  # of a node or terminal, in the lists from which depths are computed
+_SHARED_ROWS = 10.0  # pseudo-rows with the mean error of all rows, added to every terminal
 
 
 class TreeWalk(CautiousStage):
-    """Intervals from the way down a tree.
+    """Intervals from the path down a tree.
 
-    half_widths: terminals x outputs, before the caution; where one is `thresholds.NEVER`, its terminal settles nothing.
+    half_widths: terminals x outputs, before the caution; a terminal with half-width `thresholds.NEVER` settles no row.
     """
 
     name = "tree"
-    words = "a tree of vectors, each telling which is next, where the sum on the way is clear enough (Ukkonen 2010)"
+    words = "kernel values on a path down a tree, with an error interval measured on sample rows (Ukkonen 2010)"
 
     def __init__(self, machine: Machine, tree: Tree, half_widths: Floats, caution: float = 1.0) -> None:
         half_widths = np.array(half_widths, dtype=np.float64, order="C")
@@ -57,16 +57,16 @@ class TreeWalk(CautiousStage):
 
     @classmethod
     def calibrated(cls, machine: Machine, tree: Tree, rows: Any, outputs: Floats | None = None) -> TreeWalk:
-        """The stage with half-widths measured on checked rows, unlabelled.
+        """The stage with half-widths measured on checked, unlabelled rows.
 
-        outputs: of the machine for these rows, where they are known already
+        outputs: the machine's outputs for these rows, if the caller has them
         """
         outputs = FullSum(machine).outputs(rows) if outputs is None else outputs
         return cls(machine, tree, _measured(tree, cls.uncalibrated(machine, tree).walk(rows), outputs))
 
     @classmethod
     def uncalibrated(cls, machine: Machine, tree: Tree) -> TreeWalk:
-        """The stage for its estimates alone: it settles nothing."""
+        """A stage for estimates alone: it settles no row."""
         return cls(machine, tree, np.full(tree.constants.shape, NEVER))
 
     def cautious(self, caution: float) -> TreeWalk:
@@ -74,7 +74,7 @@ class TreeWalk(CautiousStage):
 
     def __str__(self) -> str:
         nodes = "1 node" if self.tree.n_nodes == 1 else f"{self.tree.n_nodes} nodes"
-        return f"{self.name}({nodes}; {self.caution:.3g} x half-width)"
+        return f"{self.name}({nodes}; {self.caution:.3g} x rms error)"
 
     def decide(self, rows: Any) -> Decisions:
         if self._native is not None:
@@ -83,7 +83,7 @@ class TreeWalk(CautiousStage):
         return Decisions(*reference.decide(self.machine, self.tree, self._radii, rows))
 
     def walk(self, rows: Any) -> Walk:
-        """Where rows come out of the tree."""
+        """The values, terminals and evaluations of rows."""
         if self._native is not None:
             return Walk(*self._native.walk(*backend.arguments(rows)))
         require_finite_vectors(rows, self.machine)
@@ -123,6 +123,7 @@ class TreeWalk(CautiousStage):
 
 
 def _require_fit(machine: Machine, tree: Tree, half_widths: Floats) -> None:
+    """Raise ValueError unless the tree and its half-widths fit the machine."""
     if tree.n_outputs != machine.n_outputs:
         raise ValueError(f"tree: it gives {tree.n_outputs} outputs, the machine has {machine.n_outputs}")
     if not machine.kernel.is_python:
@@ -133,10 +134,10 @@ def _require_fit(machine: Machine, tree: Tree, half_widths: Floats) -> None:
 
 
 def _measured(tree: Tree, walk: Walk, outputs: Floats) -> Floats:
-    """The root mean square error at every terminal, that of all rows weighing in where few end there."""
+    """The root mean square error at every terminal, shrunk to that of all rows where few rows end."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (walk.values - outputs) ** 2
-    usable = np.isfinite(squares).all(axis=1)  # other rows are never settled
+    usable = np.isfinite(squares).all(axis=1)  # rows that overflow are never settled
     squares, terminals = squares[usable], walk.terminals[usable]
     if not len(squares):
         raise ValueError("tree: there are no rows to measure half-widths on")

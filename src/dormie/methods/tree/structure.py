@@ -1,13 +1,14 @@
-"""The support vector tree as data: which kernel values a row needs, and what they come to.
+"""The support vector tree as data: the kernel values that a row needs, and the linear models over them.
 
-Every node has a point s; a row x goes left where K(x, s) <= threshold, else right. Where the way ends there is a
-*terminal*, a linear model over the kernel values met on it:
+Every node has a point s; a row x goes left if K(x, s) <= threshold, otherwise right. A path ends at a *terminal*, a
+linear model over the kernel values on the path:
 
     value(x) = sum_l W_l K(x, s_l) + constant,      l = 0 .. depth - 1, the root first.
 
-In the tree of Ukkonen (2010) all terminals below a node share its weight, c_N a_N; here each has its own, which costs
-a row nothing and leaves how they are fitted to whoever grows the tree. A node that is not split has the same on both
-sides: a terminal (the paper's leaf), or the next node of the way. The machine's bias is part of the constants.
+In the tree of Ukkonen (2010) all terminals below a node share its weight, c_N a_N. Here each terminal has its own
+weights, which costs a row nothing and leaves the choice to the algorithm that grows the tree. A node that is not split
+has the same child on both sides: a terminal (the paper's leaf), or the next node of the path. The constants include the
+machine's bias.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Walk(NamedTuple):
-    """Where rows came out: the value of every row and output, its terminal, the kernel values that took."""
+    """The result of rows going down a tree: values (rows x outputs), terminals, and kernel evaluations."""
 
     values: Floats
     terminals: Integers
@@ -37,16 +38,50 @@ class Walk(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A tree of N nodes and T terminals for c outputs. Frozen: arrays are private copies and read-only.
+    """
+    A support vector tree of N nodes and T terminals for c outputs.
 
-    points      one a node, in the coordinates of the machine's points: N x d, or a sequence of N objects of any kind
-    thresholds  (N,)
-    children    (N, 2), left and right: a node's number, greater than its parent's, or ~t for terminal t
-    offsets     (T + 1,): the weights of terminal t are rows offsets[t] to offsets[t + 1], one for each node on the way
-    weights     (sum of depths, c)
-    constants   (T, c)
+    A tree is frozen: its arrays are private, read-only copies. `greedy` and `fitted` grow one from a machine.
 
-    Without nodes there is one terminal, and every row ends there.
+    Parameters
+    ----------
+    points : ndarray of shape (N, d)
+        The point of each node, in the coordinates of the machine's points. With a `Custom` kernel, any sequence of N
+        objects.
+    thresholds : array-like of shape (N,)
+        The threshold of each node: a row goes left if its kernel value with the node's point is at most this.
+    children : array-like of int, of shape (N, 2)
+        The left and right child of each node: a node, whose index is greater than its parent's, or ~t for terminal t.
+        A node that is not split has the same child twice.
+    offsets : array-like of int, of shape (T + 1,)
+        The weights of terminal t are the rows offsets[t] to offsets[t + 1] of `weights`, one for each node on its path.
+    weights : array-like of shape (sum of depths, c)
+        The weights of the kernel values on the path to each terminal, the root first.
+    constants : array-like of shape (T, c)
+        The constant of each terminal.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a number is not finite, or a node or terminal has no parent or several.
+
+    Notes
+    -----
+    The value of a row x that ends at a terminal is sum_l W_l K(x, s_l) + constant over the nodes l on its path. A tree
+    without nodes has one terminal, at which every row ends.
+
+    Examples
+    --------
+    One node with the point (0, 0), and a terminal on either side:
+
+    >>> import numpy as np
+    >>> from dormie.kernels import RBF
+    >>> from dormie.tree import Tree
+    >>> tree = Tree(np.zeros((1, 2)), [0.5], [[~0, ~1]], [0, 1, 2], [[1.0], [2.0]], [[0.0], [1.0]])
+    >>> tree.n_nodes, tree.n_terminals, tree.depths.tolist()
+    (1, 2, [1, 1])
+    >>> tree.walk(RBF(1.0), np.array([[3.0, 0.0], [0.0, 0.0]])).values.round(3).tolist()
+    [[0.0], [3.0]]
     """
 
     points: Any
@@ -91,24 +126,27 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
+        """Number of nodes."""
         return len(self.points)
 
     @property
     def n_terminals(self) -> int:
+        """Number of terminals."""
         return len(self.constants)
 
     @property
     def n_outputs(self) -> int:
+        """Number of outputs."""
         return int(self.constants.shape[1])
 
     @property
     def root(self) -> int:
-        """The child that every row starts at: node 0, or the only terminal."""
+        """Where every row starts: node 0, or ~0 for the only terminal of a tree without nodes."""
         return 0 if self.n_nodes else ~0
 
     @cached_property
     def depths(self) -> Integers:
-        """How many nodes lead to each terminal."""
+        """Number of nodes on the path to each terminal."""
         to_node = {self.root: 0}
         for node, pair in enumerate(self.children.tolist()):
             to_node.update((child, to_node[node] + 1) for child in pair)
@@ -116,7 +154,7 @@ class Tree:
 
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
-        """The nodes that lead to each terminal, the root first."""
+        """The nodes on the path to each terminal, the root first."""
         to_node: dict[int, tuple[int, ...]] = {self.root: ()}
         for node, pair in enumerate(self.children.tolist()):
             here = (*to_node[node], node)
@@ -124,25 +162,54 @@ class Tree:
         return tuple(to_node[~t] for t in range(self.n_terminals))
 
     def model(self, terminal: int) -> tuple[Floats, Floats]:
-        """The weights (depth x c) and constants (c) of a terminal."""
+        """
+        Return the linear model of a terminal.
+
+        Parameters
+        ----------
+        terminal : int
+            The index of the terminal.
+
+        Returns
+        -------
+        weights : ndarray of shape (depth, c)
+            The weights of the kernel values on the path, the root first.
+        constant : ndarray of shape (c,)
+            The constant of each output.
+        """
         return self.weights[self.offsets[terminal] : self.offsets[terminal + 1]], self.constants[terminal]
 
     def walk(self, kernel: Kernel, rows: Any) -> Walk:
-        """Where rows come out that are in the coordinates of the points: one call of the kernel for each node."""
+        """
+        Send rows down the tree, with one call of the kernel for each node.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The machine's kernel.
+        rows : ndarray of shape (n_rows, d)
+            Rows in the coordinates of the points, after the machine's input map; with a `Custom` kernel, any objects.
+
+        Returns
+        -------
+        Walk
+            `values`, an ndarray of shape (n_rows, c); `terminals`, where each row ended; `evaluations`, the kernel
+            evaluations of each row.
+        """
         rows = rows if isinstance(rows, np.ndarray) else list(rows)
         n = len(rows)
         values, terminals = np.empty((n, self.n_outputs)), np.empty(n, dtype=np.int64)
         waiting = {self.root: (np.arange(n), np.empty((n, 0)))}  # rows at each child, and their kernel values so far
         for node, (left, right) in enumerate(self.children.tolist()):
-            here, met = waiting.pop(node)
+            here, on_path = waiting.pop(node)
             k = _column(kernel, some(rows, here), self.points[node : node + 1])
-            met = np.column_stack([met, k])
+            on_path = np.column_stack([on_path, k])
             goes_left = (k <= self.thresholds[node]) | (left == right)
-            waiting[right] = here[~goes_left], met[~goes_left]
-            waiting[left] = here[goes_left], met[goes_left]
-        for child, (here, met) in waiting.items():
+            waiting[right] = here[~goes_left], on_path[~goes_left]
+            waiting[left] = here[goes_left], on_path[goes_left]
+        for child, (here, on_path) in waiting.items():
             weights, constant = self.model(~child)
-            values[here], terminals[here] = met @ weights + constant, ~child
+            values[here], terminals[here] = on_path @ weights + constant, ~child
         return Walk(values, terminals, self.depths[terminals])
 
     def __reduce__(self) -> tuple[type[Tree], tuple[Any, ...]]:
@@ -151,12 +218,12 @@ class Tree:
 
 
 def _column(kernel: Kernel, rows: Any, point: Sequence[Any]) -> Floats:
-    """K of rows with one point; no rows, no call: a function may not know what to make of none."""
+    """Kernel values of rows with one point; no call for zero rows, which a Python function may not accept."""
     return kernel.matrix(rows, point)[:, 0] if len(rows) else np.empty(0)
 
 
 def _points(points: Any) -> Any:
-    """A private copy: vectors as a matrix, other things in an array or a list, as they came."""
+    """A private copy: vectors as a float64 matrix, other objects in an array or list."""
     if not isinstance(points, np.ndarray):
         return list(points)
     if points.ndim == 0:
@@ -167,7 +234,7 @@ def _points(points: Any) -> Any:
 
 
 def _floats(name: str, values: Any) -> Floats:
-    """A private, read-only float64 copy, finite throughout."""
+    """A private, read-only float64 copy; raises ValueError unless all numbers are finite."""
     array = np.array(values, dtype=np.float64, order="C")
     if not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0].tolist()
@@ -177,6 +244,7 @@ def _floats(name: str, values: Any) -> Floats:
 
 
 def _integers(name: str, values: Any) -> Integers:
+    """A private, read-only int64 copy; raises ValueError unless all numbers are whole."""
     array = np.array(values, order="C")
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"tree: {name} must be whole numbers, got {array.dtype}")
@@ -186,7 +254,7 @@ def _integers(name: str, values: Any) -> Integers:
 
 
 def _check_children(children: Integers, n_terminals: int) -> None:
-    """ValueError unless every node but the root, and every terminal, has one parent, and parents come first."""
+    """Raise ValueError unless every node but the root, and every terminal, has one parent with a smaller index."""
     n = len(children)
     parents = np.arange(n)[:, None]
     if (wrong := (children >= n) | ((children >= 0) & (children <= parents)) | (~children >= n_terminals)).any():
@@ -202,6 +270,7 @@ def _check_children(children: Integers, n_terminals: int) -> None:
 
 
 def _check_once(what: str, found: Integers, first: int, end: int) -> None:
+    """Raise ValueError unless each number from `first` up to `end` is in `found` exactly once."""
     times = np.bincount(found, minlength=end)[first:]
     if (times != 1).any():
         number = int(np.argmax(times != 1))

@@ -16,7 +16,8 @@ from dormie.lab.papers.ukkonen2010.printed import TABLE_1
 from dormie.lab.papers.ukkonen2010.problems import Split, Trainer
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
-from dormie.methods.tree import Tree, TreeWalk, fitted, greedy
+from dormie.methods.tree import Tree, fitted, greedy
+from dormie.methods.tree.stage import TreeWalk
 
 SET = "banana"
 _ROWS = 100_000

@@ -1,7 +1,7 @@
-"""Kernel values and how they change as the second vector moves: what moving the vectors of a reduced set needs.
+"""Kernel values K(x, z) and their derivatives with respect to z, for optimising the vectors of a reduced set.
 
-A loss that depends on Z through K(x, z_k) alone has the gradient sum_x B_xk dK(x, z_k)/dz_k, B being its derivative by
-the values. `pull` takes B to that gradient, in two matrix products, for every kernel at once.
+A loss that depends on Z only through the values K(x, z_k) has the gradient sum_x B_xk dK(x, z_k)/dz_k, where B is its
+derivative with respect to the values. `KernelDerivatives.gradient` computes it from B with two matrix products.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 
-_SMALLEST = 1e-200  # value of a kernel that can still be multiplied with others
+_SMALLEST = 1e-200  # smallest scale of kernel values whose products do not underflow
 
-Array = npt.NDArray[Any]  # float32 or float64: results are of the type of the rows
+Array = npt.NDArray[Any]  # float32 or float64: results have the type of the rows
 
 
-def require_slope(kernel: Kernel) -> None:
-    """ValueError for a kernel nothing is known of but its values."""
+def require_derivative(kernel: Kernel) -> None:
+    """Raise ValueError for a kernel whose derivative is not known."""
     if kernel.is_python:
         raise ValueError(
             "a reduced set needs the kernel's derivative, which a Python function does not have: train with a kernel "
@@ -29,26 +29,26 @@ def require_slope(kernel: Kernel) -> None:
 
 
 @dataclass(frozen=True)
-class Slopes:
-    """K(x, z) of rows X with vectors Z, and its derivative by z in a form that `pull` can use.
+class KernelDerivatives:
+    """K(x, z) of rows X and vectors Z, and its derivative with respect to z.
 
-    dK(x, z)/dz = from_row x + from_vector z, each a matrix of one number for every x and z.
+    dK(x, z)/dz = from_row x + from_vector z, where the two factors are matrices with an entry for each pair.
     """
 
     rows: Array
     vectors: Array
     values: Array
     from_row: Array
-    from_vector: Array | None  # None: 0 throughout
+    from_vector: Array | None  # None: all 0
 
     @classmethod
-    def of(cls, kernel: Kernel, rows: Array, vectors: Array) -> Slopes:
+    def of(cls, kernel: Kernel, rows: Array, vectors: Array) -> KernelDerivatives:
         if isinstance(kernel, Normalized):
             return _normalized(kernel.kernel, rows, vectors)
         return cls(rows, vectors, *_parts(kernel, rows, vectors))
 
-    def pull(self, by_values: Array) -> Array:
-        """The gradient by every vector of a loss with these derivatives by the values."""
+    def gradient(self, by_values: Array) -> Array:
+        """The gradient with respect to the vectors of a loss with derivatives `by_values`."""
         gradient = (by_values * self.from_row).T @ self.rows
         if self.from_vector is not None:
             gradient += (by_values * self.from_vector).sum(axis=0)[:, None] * self.vectors
@@ -56,7 +56,7 @@ class Slopes:
 
 
 def _parts(kernel: Kernel, x: Array, z: Array) -> tuple[Array, Array, Array | None]:
-    """Values, and the numbers that x and z count with in dK/dz."""
+    """Kernel values, and the factors of x and of z in dK/dz."""
     products = x @ z.T
     if isinstance(kernel, RBF):
         squares = _squares(x)[:, None] + _squares(z) - 2 * products
@@ -75,18 +75,18 @@ def _parts(kernel: Kernel, x: Array, z: Array) -> tuple[Array, Array, Array | No
     raise TypeError(f"no slope for {kernel!r}")
 
 
-def _normalized(inner: Kernel, x: Array, z: Array) -> Slopes:
-    """Of K / sqrt(K(x,x) K(z,z)): its slope is the inner one's scaled, less what K(z,z) grows by."""
+def _normalized(inner: Kernel, x: Array, z: Array) -> KernelDerivatives:
+    """Values and derivatives of K / sqrt(K(x,x) K(z,z)), by the quotient rule."""
     values, from_row, from_vector = _parts(inner, x, z)
     if isinstance(inner, RBF):
-        return Slopes(x, z, values, from_row, from_vector)
+        return KernelDerivatives(x, z, values, from_row, from_vector)
     both = _scale(inner, x)[:, None] * _scale(inner, z)
     values = values * both
-    return Slopes(x, z, values, from_row * both, -values * _own_slope(inner, z))
+    return KernelDerivatives(x, z, values, from_row * both, -values * _own_slope(inner, z))
 
 
 def _whole_power(base: Array, exponent: int) -> Array:
-    """By squaring: NumPy's own power is some ten times slower than the multiplications it takes."""
+    """Power by repeated squaring, about ten times faster than NumPy's own."""
     power = np.ones_like(base)
     for bit in bin(exponent)[2:]:
         power = power * power * base if bit == "1" else power * power
@@ -102,7 +102,7 @@ def _scale(inner: Kernel, a: Array) -> Array:
 
 
 def _own_slope(inner: Kernel, z: Array) -> Array:
-    """m with d K(z,z)/dz = 2 m K(z,z) z; 0 where K(z,z) is."""
+    """m with d K(z,z)/dz = 2 m K(z,z) z; 0 where K(z,z) is 0."""
     kernel = _as_polynomial(inner)
     base = kernel.gamma * _squares(z) + kernel.coef0
     return np.divide(kernel.gamma * kernel.degree, base, out=np.zeros_like(base), where=base > 0)
@@ -113,7 +113,7 @@ def _as_polynomial(kernel: Kernel) -> Polynomial:
 
 
 def unit_kernel(kernel: Kernel, points: Array) -> tuple[Kernel, float]:
-    """A multiple of the kernel whose K(s, s) is about 1, and 1 over that multiple: for arithmetic in float32."""
+    """The kernel divided by a scale, so that K(s, s) is about 1 and fits float32, and that scale."""
     if not isinstance(kernel, Linear | Polynomial):
         return kernel, 1.0
     kernel = _as_polynomial(kernel)
@@ -121,7 +121,7 @@ def unit_kernel(kernel: Kernel, points: Array) -> tuple[Kernel, float]:
     if base == 0:
         return kernel, 1.0
     with np.errstate(over="ignore", under="ignore"):
-        unit = float(base**kernel.degree)
-    if not _SMALLEST < unit < 1 / _SMALLEST:
-        raise ValueError(f"the values of {kernel} at the points are about {unit:.1g}: too large or small to work with")
-    return replace(kernel, gamma=kernel.gamma / float(base), coef0=kernel.coef0 / float(base)), unit
+        scale = float(base**kernel.degree)
+    if not _SMALLEST < scale < 1 / _SMALLEST:
+        raise ValueError(f"the values of {kernel} at the points are about {scale:.1g}: too large or small to work with")
+    return replace(kernel, gamma=kernel.gamma / float(base), coef0=kernel.coef0 / float(base)), scale

@@ -1,4 +1,4 @@
-"""Where the vectors of a reduced set start from: the middles of the support vectors, or the most telling of them."""
+"""Initial vectors of a reduced set: k-means centres of the support vectors, or a greedy choice among them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from dormie.numerics.greedy_order import w_greedy
 from dormie.numerics.k_means import k_means
 
 
-def w_greedy_start(machine: Machine, n: int, seed: int) -> Floats:
-    """The points that tell the most of w, and middles of the others where there are not enough such."""
+def w_greedy_vectors(machine: Machine, n: int, seed: int) -> Floats:
+    """Points chosen greedily to approximate w, filled up with k-means centres if the choice ends early."""
     points = machine.points[w_greedy(machine, n)]
-    return points if len(points) == n else np.vstack([points, middles_start(machine, n - len(points), seed)])
+    return points if len(points) == n else np.vstack([points, k_means_vectors(machine, n - len(points), seed)])
 
 
-def middles_start(machine: Machine, n: int, seed: int) -> Floats:
-    """Weighted k-means of the points, class by class; a class gets vectors by the weight that its points have."""
+def k_means_vectors(machine: Machine, n: int, seed: int) -> Floats:
+    """Centres of weighted k-means in each class; a class gets vectors in proportion to the weights of its points."""
     random = np.random.default_rng(seed)
     sizes = np.abs(machine.weights).sum(axis=1)
     groups = _classes(machine)
     names, group = np.unique(groups, return_inverse=True)
     counts = _shares(np.bincount(group, weights=sizes).astype(np.float64), np.bincount(group), n)
-    middles = [k_means(machine.points[group == k], sizes[group == k], counts[k], random) for k in range(len(names))]
-    return np.vstack(middles)
+    centers = [k_means(machine.points[group == k], sizes[group == k], counts[k], random) for k in range(len(names))]
+    return np.vstack(centers)
 
 
 def _classes(machine: Machine) -> npt.NDArray[np.intp]:
-    """The class that the machine itself puts every point in; for values, the side that the point pulls to."""
+    """The class that the machine predicts for every point; for a regressor, the sign of the point's first weight."""
     if isinstance(machine.rule, Value):
         return np.asarray(machine.weights[:, 0] > 0, dtype=np.intp)
     return np.asarray(machine.rule.answer(FullSum(machine).outputs(machine.points)), dtype=np.intp)
 
 
 def _shares(weights: Floats, most: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
-    """n split in proportion to the weights, but no more than `most` each (n is at most their sum)."""
+    """Split n in proportion to the weights, with at most `most` for each; n is at most the sum of `most`."""
     counts = np.zeros(len(most), dtype=np.intp)
     for _ in range(n):
         counts[np.argmax(np.where(counts < most, weights / (counts + 1), -1.0))] += 1

@@ -1,7 +1,7 @@
-"""How far partial sums lean the wrong way on sample rows: the thresholds of the nearest stage (DeCoste & Mazzoni 2003).
+"""The thresholds of the nearest stage, measured on the partial sums of sample rows (DeCoste & Mazzoni 2003).
 
-Partial sums come step by step, and row by row in cells that have thresholds of their own; where a cell has no rows of a
-sign, or few, those of all cells stand in.
+Every step, cell and output has its own thresholds. A cell with few or no sample rows of a sign borrows the statistics
+of all cells.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from dormie.methods.thresholds import NEVER, Booleans, Thresholds, positive, rel
 from dormie.numerics.evaluate import FullSum
 
 Cells = npt.NDArray[np.int64]
-Sums = Callable[[Any], tuple[Floats, Cells]]  # of rows: rows x steps x outputs, and the cell of each row
+Sums = Callable[[Any], tuple[Floats, Cells]]  # rows -> partial sums (rows x steps x outputs) and the cell of each row
 Shape = tuple[int, int, int]  # steps x cells x outputs
 
 _SUMS_AT_ONCE = 1 << 22  # 32 MiB
-_MOST_SUMS = 1 << 24  # that errors are taken of
-_ROWS_OF_ALL = 20  # as many rows of its own does a cell need for its errors to count as much as those of all cells
+_MOST_SUMS = 1 << 24  # partial sums that errors are measured on
+_ROWS_OF_ALL = 20  # rows at which a cell's own statistic and that of all cells have equal weight
 
 
 def extremes(machine: Machine, sums: Sums, rows: Any, shape: Shape, window: int) -> Thresholds:
-    """As in the paper: L_k is the smallest sum of a positive row, H_k the largest of a negative one.
+    """The paper's thresholds: L_k is the smallest sum of a positive row, H_k the largest of a negative row.
 
-    Smoothed, each is the extreme over `window` steps to either side.
+    Smoothing replaces each by the extreme over `window` steps on either side.
     """
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     at_once = max(1, _SUMS_AT_ONCE // (shape[0] * shape[2]))
@@ -44,53 +44,53 @@ def extremes(machine: Machine, sums: Sums, rows: Any, shape: Shape, window: int)
     return Thresholds.between(-_smoothed(-low, window), _smoothed(high, window))
 
 
-def usual_errors(machine: Machine, sums: Sums, rows: Any, shape: Shape) -> Thresholds:
-    """A base for calibration: what is still to come, on average the middle, and as much as it varies to either side."""
+def typical_errors(machine: Machine, sums: Sums, rows: Any, shape: Shape) -> Thresholds:
+    """Thresholds for calibration: minus the mean of the remaining sum, with its standard deviation as half-width."""
     every = max(1, rows.shape[0] * shape[0] * shape[2] // _MOST_SUMS)
     sample = _Sample.of(machine, sums, rows[::every])
-    found = [sample.usual_error(output, shape[1]) for output in range(shape[2])]
+    found = [sample.typical_error(output, shape[1]) for output in range(shape[2])]
     return Thresholds(*(np.stack(parts, axis=2) for parts in zip(*found, strict=True)))
 
 
 class _Sample(NamedTuple):
-    """Rows with their outputs (rows x outputs), and their partial sums (rows x steps x outputs)."""
+    """The outputs (rows x outputs) and partial sums (rows x steps x outputs) of sample rows."""
 
     outputs: Floats
     partial: Floats
     cells: Cells
-    up: Booleans  # where a positive output is to be told, as partial
-    down: Booleans  # and where a negative one
+    up: Booleans  # where the output is positive and decides the answer; of the shape of partial
+    down: Booleans  # where it is negative and decides the answer
 
     @classmethod
     def of(cls, machine: Machine, sums: Sums, rows: Any) -> _Sample:
         outputs, (partial, cells) = FullSum(machine).outputs(rows), sums(rows)
-        counted = (relevant(machine.rule, outputs) & np.isfinite(outputs))[:, None] & np.isfinite(partial)
+        used = (relevant(machine.rule, outputs) & np.isfinite(outputs))[:, None] & np.isfinite(partial)
         up = positive(machine.rule, outputs)[:, None]
-        return cls(outputs, partial, cells, counted & up, counted & ~up)
+        return cls(outputs, partial, cells, used & up, used & ~up)
 
-    def usual_error(self, output: int, cells: int) -> tuple[Floats, Floats]:
-        """Middle and half-width of one output, steps x cells, by the half of the rows that is nearer to the border."""
-        up, down = (side[:, :, output].all(axis=1) for side in (self.up, self.down))  # nothing overflowed on the way
+    def typical_error(self, output: int, cells: int) -> tuple[Floats, Floats]:
+        """Middle and half-width of one output, steps x cells, from the half of the rows with the smallest |output|."""
+        up, down = (side[:, :, output].all(axis=1) for side in (self.up, self.down))  # at all steps: no overflow
         if not up.any() or not down.any():
             never = np.full((self.partial.shape[1], cells), NEVER)
             return np.zeros_like(never), never
         g = self.outputs[:, output]
         near = (up | down) & (np.abs(g) <= np.median(np.abs(g[up | down])))
-        rest, mine = g[near, None] - self.partial[near, :, output], self.cells[near]
-        return -_by_cell(np.mean, rest, mine, cells), _by_cell(np.std, rest, mine, cells)
+        remaining, mine = g[near, None] - self.partial[near, :, output], self.cells[near]
+        return -_by_cell(np.mean, remaining, mine, cells), _by_cell(np.std, remaining, mine, cells)
 
 
-def _by_cell(statistic: Callable[..., Floats], rest: Floats, cells: Cells, count: int) -> Floats:
-    """A statistic of rows (rows x steps), steps x cells; the fewer rows a cell has, the more it is that of all."""
-    of_all = statistic(rest, axis=0)
+def _by_cell(statistic: Callable[..., Floats], values: Floats, cells: Cells, count: int) -> Floats:
+    """A statistic of values (rows x steps) in each cell, steps x cells, shrunk to that of all rows in small cells."""
+    of_all = statistic(values, axis=0)
     found = np.repeat(of_all[:, None], count, axis=1)
     for cell in np.unique(cells):
-        mine = rest[cells == cell]
+        mine = values[cells == cell]
         found[:, cell] += len(mine) / (len(mine) + _ROWS_OF_ALL) * (statistic(mine, axis=0) - of_all)
     return found
 
 
 def _smoothed(high: Floats, window: int) -> Floats:
-    """The largest of `window` steps to either side of each, and its own."""
+    """The maximum of each step and the `window` steps on either side."""
     steps = len(high)
     return np.array([high[max(k - window, 0) : min(k + window, steps - 1) + 1].max(axis=0) for k in range(steps)])

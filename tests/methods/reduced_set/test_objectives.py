@@ -1,4 +1,4 @@
-"""Both goals: their losses by definition, their gradients by finite differences, what counts for how much."""
+"""Both objectives: their losses by definition, their gradients by finite differences, what counts for how much."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
-from dormie.methods.reduced_set import outputs as outputs_goal
-from dormie.methods.reduced_set.emphasis import importance, margins
+from dormie.methods.reduced_set import outputs as outputs_objective
+from dormie.methods.reduced_set.derivatives import KernelDerivatives
+from dormie.methods.reduced_set.importance import importance, margins
 from dormie.methods.reduced_set.norm import Norm
 from dormie.methods.reduced_set.outputs import Outputs
-from dormie.methods.reduced_set.slopes import Slopes
 from tests.oracles import reduced_set as naive_reduction
 from tests.properties.strategies import KERNELS, machine
 
@@ -34,11 +34,13 @@ def test_the_loss_on_rows_and_its_gradient(kernel: Kernel, n: int, features: int
     def loss(at: Floats) -> float:
         return naive_reduction.output_loss(kernel.matrix(x, at), targets, sizes, 1e-6 * len(x))
 
-    slopes = Slopes.of(kernel, x, z)
-    value, by_values = outputs_goal.loss(slopes.values, targets, sizes)
+    derivatives = KernelDerivatives.of(kernel, x, z)
+    value, by_values = outputs_objective.loss(derivatives.values, targets, sizes)
     assert value == pytest.approx(loss(z), rel=1e-8, abs=1e-8)
     expected = naive_reduction.slope(loss, z)
-    np.testing.assert_allclose(slopes.pull(by_values), expected, rtol=1e-3, atol=1e-5 * max(1, np.abs(expected).max()))
+    np.testing.assert_allclose(
+        derivatives.gradient(by_values), expected, rtol=1e-3, atol=1e-5 * max(1, np.abs(expected).max())
+    )
 
 
 @pytest.mark.parametrize("kernel", INNER_PRODUCTS, ids=str)
@@ -49,12 +51,12 @@ def test_the_distance_and_its_gradient(kernel: Kernel, n: int, features: int, ou
     z = np.random.default_rng(seed).normal(size=(n, features))
     z += np.sign(z) * 0.3
     sizes = sorted({1, n})
-    goal = Norm(made, sizes)
+    objective = Norm(made, sizes)
     norms = naive_reduction.squared_distance(made, z[:0], np.zeros((0, outputs)))
     expected = sum(np.log((naive_reduction.best_distance(made, z[:size]) / norms).sum()) for size in sizes)
-    value, gradient = goal.loss(z)
+    value, gradient = objective.loss(z)
     assert value == pytest.approx(expected, abs=1e-4)
-    slope = naive_reduction.slope(lambda at: goal.loss(at)[0], z, 1e-5)
+    slope = naive_reduction.slope(lambda at: objective.loss(at)[0], z, 1e-5)
     np.testing.assert_allclose(gradient, slope, rtol=2e-3, atol=2e-4 * max(1, np.abs(slope).max()))
 
 

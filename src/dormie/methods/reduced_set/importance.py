@@ -1,8 +1,8 @@
-"""Which rows matter most to a reduced set: those whose answer a small error of the outputs would change.
+"""The importance of rows for fitting a reduced set: rows near the border count most.
 
-A row's margin is how far all outputs may move, by any mix of signs, before the rule's answer may change. Rows count by
-1 / (1 + (margin / s)^2) with s a quarter of the usual margin: far from the border a row still counts for something,
-because rows to come may lie between it and the border.
+The margin of a row is the largest change of all outputs, with any signs, that cannot change the rule's answer. A row
+has importance 1 / (1 + (margin / s)^2), where s is a quarter of the median margin. Rows far from the border keep some
+importance, because later rows may lie between them and the border.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dormie.machine import Floats
 from dormie.machine.rules import Rule, Value
 
 _HALVINGS = 12
-_NEAR = 0.25  # of the median margin
-_NOTHING = 1e-9  # of the largest margin: rows far from all points have no more, and say nothing of what is usual
+_NEAR = 0.25  # relative to the median margin
+_NOTHING = 1e-9  # relative to the largest margin: rows far from all points are left out of the median
 
 
 def margins(rule: Rule, outputs: Floats) -> Floats:
-    """The margin of every row, by bisection: no more than the true one, and within 1/4096 of the largest output."""
+    """A lower bound on the margin of every row, by bisection, within 1/4096 of its largest output."""
     low, high = np.zeros(len(outputs)), np.abs(outputs).max(axis=1, initial=0.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -28,7 +28,7 @@ def margins(rule: Rule, outputs: Floats) -> Floats:
 
 
 def importance(rule: Rule, outputs: Floats) -> Floats:
-    """What every row counts for, 1 on average; all the same where values, not labels, are the answer."""
+    """The importance of every row, with mean 1; equal for all rows of a regressor."""
     if isinstance(rule, Value):
         return np.ones(len(outputs))
     margin = margins(rule, outputs)

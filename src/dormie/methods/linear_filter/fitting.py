@@ -1,0 +1,103 @@
+"""Fitting the linear filter: one vector, bias and pair of thresholds for each output.
+
+The paper trains a linear SVM on the labels. Here each vector is fitted to the outputs of the full machine by ridge
+regression with a one-sided error: a linear output beyond the machine's output, on the same side of zero, counts as no
+error. At the same rate of disagreement this settles at least as many rows, and it takes only a few products with one
+matrix. In a one-vs-one machine the vector and thresholds of a pair are fitted to the rows of its two classes: see
+`dormie.methods.thresholds.relevant`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.typing import Arrays
+from dormie.methods.thresholds import Booleans, Thresholds, positive, relevant
+
+_RIDGE = 0.1  # relative to the mean variance of the features
+_ROUNDS = 10  # of the one-sided fit: more rounds gain little
+_DEVIATIONS = 2.0  # standard deviations from the mean value of the rows on the wrong side
+_LEAST_THRESHOLD = 0.05  # relative to the spread of the values: rows nearer to 0 may be wrong though no sample row was
+
+
+def fitted_arrays(machine: Machine, x: Floats, outputs: Floats) -> Arrays:
+    """The arrays of the stage, fitted to the machine's outputs for mapped rows."""
+    used = relevant(machine.rule, outputs)
+    found = [_fit_output(x[rows], g[rows]) for g, rows in zip(outputs.T, used.T, strict=True)]
+    vectors, bias = np.array([v for v, _ in found]), np.array([b for _, b in found])
+    thresholds = _thresholds(x @ vectors.T + bias, positive(machine.rule, outputs), used)
+    vectors, bias = _before_input_map(machine, vectors, bias)
+    return {"vectors": vectors, "bias": bias, "middle": thresholds.middle, "half": thresholds.half}
+
+
+def _fit_output(x: Floats, g: Floats) -> tuple[Floats, float]:
+    """Vector and bias of one output by ridge regression; in each round, values beyond g become their own targets."""
+    if not len(x):
+        return np.zeros(x.shape[1]), 0.0
+    mean = x.mean(axis=0)
+    centered, d = x - mean, x.shape[1]
+    ridge = _RIDGE * float(np.einsum("ij,ij->", centered, centered)) / d
+    if ridge == 0 or not np.isfinite(ridge):  # all rows are equal, or out of range: there is no slope to fit
+        return np.zeros(d), float(g.mean())
+    solve, target = _least_squares(centered, ridge), g
+    for _ in range(_ROUNDS):
+        vector, level = solve(target), target.mean()
+        f = centered @ vector + level
+        target = np.where(g > 0, np.maximum(g, f), np.minimum(g, f))
+    slope, height = _line_near_border(centered @ vector, g)
+    return slope * vector, height - slope * float(vector @ mean)
+
+
+def _line_near_border(f: Floats, g: Floats) -> tuple[float, float]:
+    """Slope and height of the regression of g on f over the half of the rows with the smallest |g|.
+
+    The ridge shrinks the vector and so shifts its zero; this line corrects it where the sign is decided.
+    """
+    near = np.abs(g) <= np.median(np.abs(g))
+    f, g = f[near], g[near]
+    variance = float(np.var(f))
+    slope = float(np.mean((f - f.mean()) * (g - g.mean()))) / variance if variance > 0 else 0.0
+    slope = slope if slope > 0 else 1.0
+    return slope, float(g.mean() - slope * f.mean())
+
+
+def _least_squares(x: Floats, ridge: float) -> Callable[[Floats], Floats]:
+    """The function from targets of centred rows x, less their mean, to the vector of ridge regression."""
+    n, d = x.shape
+    if n < d:
+        rows = np.linalg.inv(x @ x.T + ridge * np.eye(n))
+        return lambda target: np.asarray(x.T @ (rows @ (target - target.mean())))
+    features = np.linalg.inv(x.T @ x + ridge * np.eye(d))
+    return lambda target: np.asarray(features @ (x.T @ (target - target.mean())))
+
+
+def _thresholds(values: Floats, positives: Booleans, used: Booleans) -> Thresholds:
+    """The thresholds of every output, from its linear values, the signs of the outputs, and the rows to use."""
+    columns = zip(values.T, positives.T, used.T, strict=True)
+    ends = np.array([_low_and_high(f[rows], up[rows]) for f, up, rows in columns])
+    return Thresholds.between(ends[:, 0], ends[:, 1])
+
+
+def _low_and_high(f: Floats, up: Booleans) -> tuple[float, float]:
+    """The low and high thresholds of one output; infinite if all rows have the same sign."""
+    if up.all() or not up.any():
+        return -np.inf, np.inf
+    least = _LEAST_THRESHOLD * float(f.std())
+    return -max(_extent_of_wrong(-f[up]), least), max(_extent_of_wrong(f[~up]), least)
+
+
+def _extent_of_wrong(values: Floats) -> float:
+    """Mean plus a few standard deviations of the positive values, which have the wrong sign here; 0 without any."""
+    wrong = values[values > 0]
+    return float(wrong.mean() + _DEVIATIONS * wrong.std()) if len(wrong) else 0.0
+
+
+def _before_input_map(machine: Machine, vectors: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    """The same linear machine for rows before the input map."""
+    if machine.input_map is None:
+        return vectors, bias
+    raw = vectors / machine.input_map.scale
+    return raw, bias - raw @ machine.input_map.center
