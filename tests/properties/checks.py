@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -122,7 +121,7 @@ def intervals_hold(machine: Machine, rows: Any) -> None:
 
 def exp2(x: Any) -> Any:
     """The native 2^x for x <= 0, of the type of x."""
-    return importlib.import_module("dormie.numerics._native").exp2(x)
+    return native.native_module().exp2(x)
 
 
 def exp2_error(x: np.ndarray[Any, Any]) -> float:

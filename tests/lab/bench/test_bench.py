@@ -87,7 +87,7 @@ def test_intelex_runs_on_onedal_and_never_falls_back(kind: str, monkeypatch: pyt
     def fallen_back(*_: Any) -> None:
         raise AssertionError("scikit-learn was asked")
 
-    monkeypatch.setattr("sklearn.svm._base.BaseSVC.predict", fallen_back)
+    monkeypatch.setattr(SVC, "predict", fallen_back)
     with pytest.raises(AssertionError, match="scikit-learn was asked"):
         model.predict(TEST)
     assert np.array_equal(predict(TEST), expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,23 +15,32 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie.machine import Affine, Machine
+from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import OneVsOneVote, Sign
-from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
+from dormie.methods import METHODS
+from dormie.methods.base import (
+    EFFORTS,
+    CalibratedFitting,
+    CautiousStage,
+    CertifiedFitting,
+    Decisions,
+    Method,
+    Sample,
+    Stage,
+    Usable,
+)
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.reduced_set import ReducedSet
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.guarantee import Exact, Risk
-from dormie.planner.certified import candidates
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated
-from dormie.planner.risk import planning as risk
 from dormie.planner.risk.calibration import certify
-from dormie.planner.risk.disagreement import _exponential, exchange_chances, vanishing_chances
-from dormie.planner.risk.planning import Parts, Request, _scaled, sequence_of_plans
+from dormie.planner.risk.disagreement import exchange_chances, vanishing_chances
+from dormie.planner.risk.planning import Parts, Request, plan_with_risk, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
 
@@ -117,8 +127,8 @@ def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any
     sure = ReducedSet.project(machine, machine.points[:8], [8])
     calibrated = ReducedSet.calibrated(machine, machine.points[:8], [np.ones((8, 1))], np.array([[0.5]])).cautious(3.0)
     landmarks = Geometry.build(machine, machine.points[:8])
-    scaled = _scaled((calibrated, sure, landmarks), 2.0)
-    assert scaled[1:] == (sure, landmarks)
+    scaled = [stage.scaled(2.0) for stage in (calibrated, sure, landmarks)]
+    assert scaled[1:] == [sure, landmarks]
     assert scaled[0].caution == 6.0  # type: ignore[attr-defined]
     np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
 
@@ -160,36 +170,85 @@ def test_exchange_chances_are_shares_of_exchanged_errors() -> None:
     assert abs(found.mean() - every.mean()) < 0.03
 
 
+class _Recorder(Method):
+    """Has no candidates, and keeps the efforts at which certified ones were asked for."""
+
+    stage = Dense
+
+    def __init__(self) -> None:
+        self.efforts: list[str] = []
+
+    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - the protocol's
+        return Usable()
+
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+        self.efforts.append(fitting.effort.name)
+        yield from ()
+
+
+@pytest.mark.parametrize(("far_ahead", "expected"), [(0.0, ["quick", "normal"]), (np.inf, ["quick"])])
 def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as_fast(
-    moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch
+    moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch, far_ahead: float, expected: list[str]
 ) -> None:
-    svc, rows, _ = moons
-    efforts: list[str] = []
+    machine, request = dormie.read(moons[0]), Request(_ALPHA, 0.95, False, 0)
+    parts = Parts.of(machine, moons[1], None, request)
+    recorder = _Recorder()
+    monkeypatch.setitem(METHODS, "recorder", recorder)
+    plan_with_risk(
+        machine, ["reduced_set", "linear_filter", "recorder"], parts, request, EFFORTS["normal"], Progress(), far_ahead
+    )
+    assert recorder.efforts == expected
 
-    def spy(*arguments: Any) -> Any:
-        efforts.append(arguments[3].name)
-        return candidates(*arguments)
 
-    monkeypatch.setattr(risk, "candidates", spy)
-    monkeypatch.setattr(risk, "_FAR_AHEAD", 0.0)
-    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
-    assert efforts[:2] == ["quick", "normal"]
-    efforts.clear()
-    monkeypatch.setattr(risk, "_FAR_AHEAD", np.inf)
-    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
-    assert efforts == ["quick"]
+class _TellsSides(CautiousStage):
+    """Settles all rows: as class 1 those that take more caution than it has, as class 0 the others."""
+
+    name = "tells_sides"
+    words = "tells sides"
+
+    def __init__(self, takes: Floats, caution: float = 1.0) -> None:
+        self.takes, self.caution = takes, caution
+
+    def cautious(self, caution: float) -> _TellsSides:
+        return _TellsSides(self.takes, caution)
+
+    def decide(self, rows: Any) -> Decisions:  # noqa: ARG002 - the protocol's
+        return Decisions((self.takes > self.caution).astype(int), np.ones(len(self.takes), dtype=bool), 1)
+
+    def estimate(self, rows: Any) -> None:  # noqa: ARG002 - the protocol's
+        return None
+
+    def state(self) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def memory(cls, machine: Any, shapes: Any) -> int:
+        raise NotImplementedError
+
+    @classmethod
+    def restore(cls, machine: Any, numbers: Any, arrays: Any) -> _TellsSides:
+        raise NotImplementedError
+
+
+def _expected_wrong(takes: Floats, cautions: Floats) -> Floats:
+    """How many rows are expected to be wrong at each caution; all are of class 0."""
+    chances = vanishing_chances(_TellsSides(takes), cautions.tolist(), takes[:, None], np.zeros(len(takes), dtype=int))
+    return np.array([each.sum() for each in chances])
 
 
 @pytest.mark.parametrize("mean", [0.3, 1.0])
 def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: float) -> None:
     cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
     takes = 0.5 + np.random.default_rng(0).exponential(mean, 400)
-    wrong = np.array([np.sum(takes > caution) for caution in cautions], dtype=float)
-    found = _exponential(cautions, wrong)
+    found = _expected_wrong(takes, cautions)
     expected = 400 * np.exp(-(cautions - 0.5) / mean)
     assert (np.abs(np.log(found) - np.log(expected))[:3] < 0.8).all()
-    assert (np.diff(_exponential(cautions, np.zeros(7))) < 0).all()  # where none was seen there may still be some
-    assert _exponential(cautions, np.zeros(7))[0] == 0.5
+
+
+def test_where_none_was_wrong_there_may_still_be_some() -> None:
+    found = _expected_wrong(np.zeros(400), np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0]))
+    assert (np.diff(found) < 0).all()
+    assert found[0] == pytest.approx(0.5)
 
 
 def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:

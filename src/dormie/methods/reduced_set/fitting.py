@@ -74,6 +74,7 @@ def fit(
     start: str = "middles",
     seed: int = 0,
     outputs: Floats | None = None,
+    most_rows: int = _MOST_ROWS,
 ) -> Reduced:
     """Reduced sets of one or several sizes, nested: each is the beginning of the next.
 
@@ -83,6 +84,7 @@ def fit(
     start      "middles" of the support vectors, class by class, or "w_greedy", the most telling of them
     seed       of the middles and of the batches of rows
     outputs    of the machine for these rows, where they are known already
+    most_rows  of more rows than that, so many are drawn
     """
     nested = _checked_sizes(machine, sizes)
     require_slope(machine.kernel)
@@ -94,7 +96,7 @@ def fit(
         goal: Goal = (
             Norm(bare, nested)
             if objective == "norm"
-            else _outputs_goal(machine, bare, unit, rows, nested, seed, outputs)
+            else _outputs_goal(machine, bare, unit, rows, nested, seed, outputs, most_rows)
         )
         vectors = _vectors(bare, nested, goal, method, start, seed, progress)
         progress.say("solving for the weights")
@@ -151,11 +153,18 @@ def _require_no_geometry(kernel: Kernel, objective: str, start: str) -> None:
 
 
 def _outputs_goal(
-    machine: Machine, bare: Machine, unit: float, rows: Any, nested: tuple[int, ...], seed: int, outputs: Floats | None
+    machine: Machine,
+    bare: Machine,
+    unit: float,
+    rows: Any,
+    nested: tuple[int, ...],
+    seed: int,
+    outputs: Floats | None,
+    most_rows: int,
 ) -> Outputs:
     """The goal over the rows: over some of them where they are very many, and the support vectors too where few."""
     checked = check_rows(rows, machine)
-    given = mapped(machine, sample_rows(machine, checked, _MOST_ROWS, seed))
+    given = mapped(machine, sample_rows(machine, checked, most_rows, seed))
     if len(given) < checked.shape[0]:
         outputs = None
     if len(given) < _ROWS_A_VECTOR * nested[-1]:

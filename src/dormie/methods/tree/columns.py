@@ -1,6 +1,6 @@
 """Kernel values between the rows a tree is grown on and the points it may use: the columns of the paper's matrix X.
 
-Where rows times points are at most `MOST_VALUES`, all of X is evaluated once. Where they are more, every node is
+Where rows times points are at most `most_values`, all of X is evaluated once. Where they are more, every node is
 offered a random part of the columns, as many as there is room for and at most `MOST_COLUMNS`, evaluated for its rows
 and given up when its split is found: memory stays bounded (to some 600 MB) however many rows and points there are.
 """
@@ -8,7 +8,7 @@ and given up when its split is found: memory stays bounded (to some 600 MB) howe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from dormie.machine.kernels import Kernel
 from dormie.machine.rows import some
 from dormie.methods.tree.structure import Integers
 
-MOST_VALUES = 1 << 25  # 256 MiB
 MOST_COLUMNS = 4096
 _ENOUGH_TO_TELL = 1000
 _ROUNDING = 1e-13  # of a column's largest value
@@ -42,7 +41,7 @@ class Columns:
     points: Any
     rows: Any
     seed: int
-    most_values: int = MOST_VALUES
+    most_values: ClassVar[int] = 1 << 25  # 256 MiB
 
     @property
     def complete(self) -> bool:

@@ -88,9 +88,18 @@ def _points_and(machine: Machine, rows: Any) -> Any:
 
 
 def plan_with_risk(
-    machine: Machine, names: list[str] | None, parts: Parts, request: Request, effort: Effort, progress: Progress
+    machine: Machine,
+    names: list[str] | None,
+    parts: Parts,
+    request: Request,
+    effort: Effort,
+    progress: Progress,
+    far_ahead: float = _FAR_AHEAD,
 ) -> Chosen | None:
-    """Stages, what they promise, and what was measured; None where an exact plan serves as well."""
+    """Stages, what they promise, and what was measured; None where an exact plan serves as well.
+
+    A plan that takes at most a share `far_ahead` of the time of a quickly made exact plan is compared with no other.
+    """
     full = Dense(machine)
     right = full.decide(parts.certifying).answers
     classes = machine.rule.labels(right) if request.per_class else None
@@ -116,7 +125,7 @@ def plan_with_risk(
         return None
     safe = plans[risk.evidence.caution]
     ours, theirs = race.timed(safe, exact)
-    if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # the exact plan of the effort asked for may be better
+    if ours.microseconds > far_ahead * theirs.microseconds:  # the exact plan of the effort asked for may be better
         entries = _certified(machine, names, parts, effort, progress)
         exact, trials = Race(full, entries, parts.choosing).winner()
         ours, theirs = race.timed(safe, exact)
