@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 import dormie
 from dormie.numerics.backend import threads_for
-
-
-def _run(code: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=os.environ | variables,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+from tests.fresh_process import printed
 
 
 @pytest.mark.parametrize(
@@ -31,7 +16,7 @@ def _run(code: str, **variables: str) -> str:
     ["sklearn", "scipy.sparse", "scipy.optimize", "scipy.spatial", "scipy.linalg", "pandas", "joblib", "typer", "rich"],
 )
 def test_import_leaves_heavy_modules_alone(module: str) -> None:
-    assert _run(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
+    assert printed(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
 
 
 def test_build_info_tells_version_compiler_instruction_set_and_threads() -> None:
@@ -64,12 +49,12 @@ def test_a_wish_for_threads_that_is_no_number_is_warned_of(wish: str) -> None:
 
 def test_a_wish_for_threads_is_read_and_warned_of_at_import() -> None:
     code = "import warnings; warnings.simplefilter('ignore'); import dormie; print(dormie.build_info()['threads'])"
-    assert _run(code, DORMIE_THREADS="1").strip() == "1"
-    assert int(_run(code, DORMIE_THREADS="two")) >= 1
+    assert printed(code, DORMIE_THREADS="1").strip() == "1"
+    assert int(printed(code, DORMIE_THREADS="two")) >= 1
     warned = (
         "import warnings; warnings.simplefilter('error')\ntry:\n import dormie\nexcept RuntimeWarning as w: print(w)"
     )
-    assert "got 'two'" in _run(warned, DORMIE_THREADS="two")
+    assert "got 'two'" in printed(warned, DORMIE_THREADS="two")
 
 
 _WITHOUT_NATIVE = """
@@ -121,11 +106,11 @@ for warning in caught:
 
 
 def test_without_the_native_core_all_works_with_one_warning() -> None:
-    import_only = _run(
+    import_only = printed(
         _WITHOUT_NATIVE + "warnings.simplefilter('error')\nimport dormie\nprint(dormie.build_info()['native'])"
     )
     assert import_only.strip() == "False"
-    *lines, warning = _run(_WITHOUT_NATIVE + _USE).splitlines()
-    assert lines == _run(_USE).splitlines()
+    *lines, warning = printed(_WITHOUT_NATIVE + _USE).splitlines()
+    assert lines == printed(_USE).splitlines()
     assert warning.startswith("WARNED RuntimeWarning dormie was installed without its native core and runs on NumPy")
     assert "install a C++20 compiler and reinstall dormie" in warning
