@@ -19,12 +19,19 @@ from tests.properties import checks
 from tests.properties.strategies import KERNELS, adversarial_machines, by_hand, machine
 
 
-@settings(max_examples=1000)
+@settings(max_examples=250)
 @given(adversarial_machines())
 def test_intervals_hold_and_answers_agree_at_the_edges_of_floating_point(case: tuple[Machine, Floats]) -> None:
-    made, rows = case
-    checks.intervals_hold(made, rows)
-    checks.answers_agree(made, rows)
+    checks.intervals_hold(*case)
+    checks.answers_agree(*case)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000)
+@given(adversarial_machines())
+def test_they_hold_and_agree_for_many_machines_at_the_edges(case: tuple[Machine, Floats]) -> None:
+    checks.intervals_hold(*case)
+    checks.answers_agree(*case)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -160,7 +167,7 @@ def test_vectors_whose_squares_underflow_still_have_a_size(size: float) -> None:
 def test_high_powers_hold_or_claim_nothing() -> None:
     rng = np.random.default_rng(2)
     points = rng.normal(size=(6, 2))
-    for degree in (20, 300, 999, 1001, 20_000):
+    for degree in (20, 999, 1001, 20_000):
         made = by_hand(Normalized(Polynomial(1.0, 0.5, degree)), points, rng.normal(size=6))
         checks.intervals_hold(made, points * (1 + rng.normal(size=(6, 1)) * 1e-3))
 

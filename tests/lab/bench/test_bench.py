@@ -131,6 +131,7 @@ def test_a_peer_sized_in_a_busy_moment_is_timed_again_on_a_full_batch(
         return calls[-1] * (0.1 if len(calls) <= busy else 0.001)
 
     monkeypatch.setattr(timing, "seconds_of", pretended)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     found = timing.time_batches({"peer": predict}, np.zeros((500, 2)), seconds=1.0)["peer"]
     assert found.rows == 250
     assert found.best == pytest.approx(1000)

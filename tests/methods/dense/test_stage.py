@@ -45,10 +45,20 @@ def test_outputs_are_right_with_sparse_weights(kernel: Kernel, outputs: int) -> 
     checks.answers_agree(made, rows)
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(machines())
 def test_numpy_and_native_outputs_and_answers_agree(case: tuple[Machine, Floats]) -> None:
-    made, rows = case
+    _numpy_and_native_agree(*case)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(machines())
+def test_numpy_and_native_agree_for_many_machines(case: tuple[Machine, Floats]) -> None:
+    _numpy_and_native_agree(*case)
+
+
+def _numpy_and_native_agree(made: Machine, rows: Floats) -> None:
     found, expected = checks.core(made).outputs(rows, 1)[0], reference.outputs(made, rows)
     assert (np.abs(found - expected) <= 1e-13 * checks.sizes(made, rows)).all()
     checks.answers_agree(made, rows)

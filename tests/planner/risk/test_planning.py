@@ -285,8 +285,8 @@ def _fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, asked:
     ("effort", "names", "expected"),
     [
         ("quick", None, {"linear_filter", "reduced_set"}),
-        ("thorough", None, {"linear_filter", "reduced_set", "nearest", "tree"}),
-        ("quick", ["nearest"], {"nearest"}),
+        pytest.param("thorough", None, {"linear_filter", "reduced_set", "nearest", "tree"}, marks=pytest.mark.slow),
+        ("quick", ["nearest", "tree"], {"nearest", "tree"}),
     ],
 )
 def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_disagreement(
@@ -360,9 +360,10 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
         dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])
 
 
-def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
-    """The family that compile walks through, certified on 600 draws from a population whose rates are known."""
-    draws, rows_drawn, alpha, confidence = 600, 400, 0.03, 0.9
+@pytest.mark.parametrize("draws", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
+    """The family that compile walks through, certified on draws from a population whose rates are known."""
+    rows_drawn, alpha, confidence = 400, 0.03, 0.9
     X, y = make_moons(24_000, noise=0.3, random_state=1)
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
     fitting = _fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
