@@ -24,12 +24,6 @@ from dormie.plan.guarantee import Exact, Risk, Tolerance
 from tests.oracles import long_double
 
 
-@pytest.fixture(scope="module")
-def moons() -> tuple[SVC, Any]:
-    X, y = make_moons(4000, noise=0.3, random_state=0)
-    return SVC(gamma=0.5).fit(X[:3000], y[:3000]), X[3000:]
-
-
 @pytest.mark.parametrize("methods", [None, ["geometry"], ["fast_stopping"], ["dense"], ["geometry", "fast_stopping"]])
 def test_every_choice_of_methods_keeps_the_labels(moons: tuple[SVC, Any], methods: list[str] | None) -> None:
     svc, X = moons

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 import dormie
@@ -18,12 +18,6 @@ from dormie.methods.geometry import Geometry
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.anytime import Step, answers_by
-
-
-@pytest.fixture(scope="module")
-def moons() -> tuple[SVC, Any]:
-    X, y = make_moons(3000, noise=0.3, random_state=0)
-    return SVC(gamma=0.5).fit(X[:2000], y[:2000]), X[2000:]
 
 
 @pytest.fixture(scope="module", params=["geometry", "fast_stopping", "dense"])

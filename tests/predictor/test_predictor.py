@@ -18,7 +18,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsRestClassifier
@@ -28,11 +27,11 @@ import dormie
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign
-from dormie.methods.base import Decisions, Stage
+from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
-from dormie.methods.memory import Shapes, Size
 from dormie.plan.guarantee import Count, Evidence, Exact, Risk
 from dormie.plan.plan import Plan, Source
+from tests.methods.stages import StageByHand
 from tests.properties.strategies import machine
 
 RNG = np.random.default_rng(11)
@@ -255,7 +254,7 @@ def test_ctrl_c_ends_a_long_call(method: str, threads: str) -> None:
     assert out.split("\n")[:2] == ["interrupted", "works on"]
 
 
-class _Halves(Stage):
+class _Halves(StageByHand):
     """Settles the rows whose first feature is above a level, and remembers the rows it saw."""
 
     name = "halves"
@@ -268,17 +267,6 @@ class _Halves(Stage):
         self.seen = rows
         answers = np.full(len(rows), self.answer)
         return Decisions(answers, rows[:, 0] > self.level, np.full(len(rows), 3, dtype=np.int64))
-
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        raise NotImplementedError
-
-    @classmethod
-    def memory(cls, machine: Size, shapes: Shapes) -> int:
-        raise NotImplementedError
-
-    @classmethod
-    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
-        raise NotImplementedError
 
 
 def _staged(*levels: float) -> tuple[dormie.Predictor, list[_Halves]]:

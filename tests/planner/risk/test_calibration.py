@@ -211,16 +211,11 @@ def test_the_walk_is_that_of_the_slow_twin(data: st.DataObject) -> None:
     assert (None if found is None else cautions.index(found.evidence.caution)) == expected
 
 
-@pytest.fixture
-def _unversioned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking versions up takes longer than all else here."""
-    monkeypatch.setattr("importlib.metadata.version", lambda _: "1.0")
-
-
-def simulated(test: Callable[..., None]) -> Callable[..., None]:
-    """With a few draws in every run, and with many among the slow tests."""
-    draws = pytest.mark.parametrize("draws", [200, pytest.param(5000, marks=pytest.mark.slow)])
-    return pytest.mark.usefixtures("_unversioned")(draws(test))
+@pytest.fixture(params=[200, pytest.param(5000, marks=pytest.mark.slow)])
+def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many times a promise is made: a few in every run, many among the slow tests."""
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "1.0")  # which takes longer than all else here
+    return int(request.param)
 
 
 ALPHA, CONFIDENCE, ROWS = 0.05, 0.9, 200
@@ -248,7 +243,6 @@ def _within_binomial_error(share: float, draws: int) -> bool:
     return share <= delta + 3 * math.sqrt(delta * CONFIDENCE / draws)
 
 
-@simulated
 @pytest.mark.parametrize("nested", [True, False])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str, nested: bool, draws: int) -> None:
@@ -263,7 +257,6 @@ def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str,
     assert _within_binomial_error(_share_of_broken_promises(promise, draws), draws)
 
 
-@simulated
 def test_a_plan_just_over_the_line_is_certified_about_as_often_as_allowed(draws: int) -> None:
     """So the tests above can fail: the level is used up, as far as whole numbers allow."""
 
@@ -274,7 +267,6 @@ def test_a_plan_just_over_the_line_is_certified_about_as_often_as_allowed(draws:
     assert _share_of_broken_promises(promise, draws) == pytest.approx(allowed, abs=3 * math.sqrt(allowed / draws))
 
 
-@simulated
 def test_promises_for_each_class_are_broken_no_more_often_either(draws: int) -> None:
     """The bold plan is bad in one class only, where it hides among all rows."""
     rates = {3.0: [0.0, 0.01], 2.0: [0.01, 0.0501], 1.0: [0.0, 0.2]}
@@ -288,7 +280,6 @@ def test_promises_for_each_class_are_broken_no_more_often_either(draws: int) -> 
     assert _within_binomial_error(_share_of_broken_promises(promise, draws), draws)
 
 
-@simulated
 def test_good_plans_are_certified_mostly(draws: int) -> None:
     def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
         u = random.random(ROWS)

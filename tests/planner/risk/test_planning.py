@@ -43,6 +43,7 @@ from dormie.planner.risk.disagreement import exchange_chances, vanishing_chances
 from dormie.planner.risk.planning import Parts, Request, plan_with_risk, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
+from tests.methods.stages import StageByHand
 
 _ALPHA = 0.01
 
@@ -200,7 +201,7 @@ def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as
     assert recorder.efforts == expected
 
 
-class _TellsSides(CautiousStage):
+class _TellsSides(StageByHand, CautiousStage):
     """Settles all rows: as class 1 those that take more caution than it has, as class 0 the others."""
 
     name = "tells_sides"
@@ -217,17 +218,6 @@ class _TellsSides(CautiousStage):
 
     def estimate(self, rows: Any) -> None:  # noqa: ARG002 - the protocol's
         return None
-
-    def state(self) -> Any:
-        raise NotImplementedError
-
-    @classmethod
-    def memory(cls, machine: Any, shapes: Any) -> int:
-        raise NotImplementedError
-
-    @classmethod
-    def restore(cls, machine: Any, numbers: Any, arrays: Any) -> _TellsSides:
-        raise NotImplementedError
 
 
 def _expected_wrong(takes: Floats, cautions: Floats) -> Floats:
