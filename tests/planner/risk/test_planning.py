@@ -15,43 +15,24 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie.machine import Affine, Floats, Machine
+from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF
-from dormie.machine.rules import OneVsOneVote, Sign
+from dormie.machine.rules import Sign
 from dormie.methods import METHODS
-from dormie.methods.base import (
-    EFFORTS,
-    CalibratedFitting,
-    CautiousStage,
-    CertifiedFitting,
-    Decisions,
-    Method,
-    Sample,
-    Stage,
-    Usable,
-)
+from dormie.methods.base import EFFORTS, CertifiedFitting, Method, Stage, Usable
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
-from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.reduced_set import ReducedSet
-from dormie.numerics.evaluate import FullSum
 from dormie.plan.guarantee import Exact, Risk
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated
 from dormie.planner.risk.calibration import certify
-from dormie.planner.risk.disagreement import exchange_chances, vanishing_chances
 from dormie.planner.risk.planning import Parts, Request, plan_with_risk, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
-from tests.methods.stages import StageByHand
+from tests.planner.risk.fittings import calibrated_fitting
 
 _ALPHA = 0.01
-
-
-@pytest.fixture(scope="module")
-def moons() -> tuple[SVC, Any, Any]:
-    X, y = make_moons(9000, noise=0.25, random_state=0)
-    return SVC(gamma=20.0, C=10.0).fit(X[:3000], y[:3000]), X[3000:5000], X[5000:]
 
 
 @pytest.fixture(scope="module")
@@ -151,26 +132,6 @@ def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any,
     assert all(not stages[-1].certified for stages in plans.values())
 
 
-def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
-    outputs = np.array([[-2.0], [-0.1], [0.1], [2.0]])
-    rule = Sign(np.array([0, 1]))
-    assert not exchange_chances(rule, outputs, outputs, 0).any()
-    estimates = outputs + 1.0  # too high by 1 everywhere: what is estimated between 0 and 1 is negative in truth
-    assert exchange_chances(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
-
-
-def test_exchange_chances_are_shares_of_exchanged_errors() -> None:
-    rng = np.random.default_rng(0)
-    rule = OneVsOneVote(np.array([0, 1, 2]))
-    outputs = rng.normal(size=(40, 3))
-    estimates = outputs + 0.5 * rng.normal(size=(40, 3))
-    errors = estimates - outputs
-    every = np.array([np.mean(rule.answer(row - errors) != rule.answer(row[None])) for row in estimates])
-    found = exchange_chances(rule, estimates, outputs, 0)
-    assert np.abs(found - every).max() < 5 * 0.5 / np.sqrt(64)
-    assert abs(found.mean() - every.mean()) < 0.03
-
-
 class _Recorder(Method):
     """Has no candidates, and keeps the efforts at which certified ones were asked for."""
 
@@ -201,99 +162,12 @@ def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as
     assert recorder.efforts == expected
 
 
-class _TellsSides(StageByHand, CautiousStage):
-    """Settles all rows: as class 1 those that take more caution than it has, as class 0 the others."""
-
-    name = "tells_sides"
-    words = "tells sides"
-
-    def __init__(self, takes: Floats, caution: float = 1.0) -> None:
-        self.takes, self.caution = takes, caution
-
-    def cautious(self, caution: float) -> _TellsSides:
-        return _TellsSides(self.takes, caution)
-
-    def decide(self, rows: Any) -> Decisions:  # noqa: ARG002 - the protocol's
-        return Decisions((self.takes > self.caution).astype(int), np.ones(len(self.takes), dtype=bool), 1)
-
-    def estimate(self, rows: Any) -> None:  # noqa: ARG002 - the protocol's
-        return None
-
-
-def _expected_wrong(takes: Floats, cautions: Floats) -> Floats:
-    """How many rows are expected to be wrong at each caution; all are of class 0."""
-    chances = vanishing_chances(_TellsSides(takes), cautions.tolist(), takes[:, None], np.zeros(len(takes), dtype=int))
-    return np.array([each.sum() for each in chances])
-
-
-@pytest.mark.parametrize("mean", [0.3, 1.0])
-def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: float) -> None:
-    cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
-    takes = 0.5 + np.random.default_rng(0).exponential(mean, 400)
-    found = _expected_wrong(takes, cautions)
-    expected = 400 * np.exp(-(cautions - 0.5) / mean)
-    assert (np.abs(np.log(found) - np.log(expected))[:3] < 0.8).all()
-
-
-def test_where_none_was_wrong_there_may_still_be_some() -> None:
-    found = _expected_wrong(np.zeros(400), np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0]))
-    assert (np.diff(found) < 0).all()
-    assert found[0] == pytest.approx(0.5)
-
-
-def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:
-    svc, rows, _ = moons
-    machine = dormie.read(svc)
-    outputs = FullSum(machine).outputs(rows)
-    cautions = [0.1, 0.5, 1.0, 2.0]
-    stage = LinearFilter.fit(machine, rows)
-    found = vanishing_chances(stage, cautions, rows, machine.rule.answer(outputs))
-    totals = [float(chances.sum()) for chances in found]
-    assert totals == sorted(totals, reverse=True)
-    seen = stage.cautious(0.1).decide(rows)
-    assert totals[0] == pytest.approx(np.sum(seen.settled & (seen.answers != machine.rule.answer(outputs))) + 0.5)
-    for caution, chances in zip(cautions, found, strict=True):
-        settled = stage.cautious(caution).decide(rows).settled
-        assert settled is not None
-        assert not chances[~settled].any()
-
-
 def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     X, y = make_moons(2000, noise=0.1, random_state=0)
     svc = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])  # a few support vectors
     fast = dormie.compile(svc, X[300:], risk=_ALPHA)
     assert fast.plan.guarantee == Exact()
     assert (fast.predict(X) == svc.predict(X)).all()
-
-
-def _fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, asked: bool) -> CalibratedFitting:
-    fit, measure = Sample.of(machine, fitting), Sample.of(machine, measuring)
-    return CalibratedFitting(machine, fit, measure, EFFORTS[effort], asked, 0, Progress())
-
-
-@pytest.mark.parametrize(
-    ("effort", "names", "expected"),
-    [
-        ("quick", None, {"linear_filter", "reduced_set"}),
-        pytest.param("thorough", None, {"linear_filter", "reduced_set", "nearest", "tree"}, marks=pytest.mark.slow),
-        ("quick", ["nearest", "tree"], {"nearest", "tree"}),
-    ],
-)
-def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_disagreement(
-    moons: tuple[SVC, Any, Any], effort: str, names: list[str] | None, expected: set[str]
-) -> None:
-    svc, rows, _ = moons
-    fitting = _fitting(dormie.read(svc), rows[:500], rows[500:700], effort, names is not None)
-    families = [*calibrated.candidates(fitting, names)]
-    assert {family.stages[0].name for family in families} == expected
-    for family in families:
-        cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]
-        assert len(cautions) > 3
-        assert cautions == sorted(cautions)
-        assert not any(stage.certified for stage in family.stages)
-        assert len(family.disagreement) == len(cautions)
-        bold, careful = family.stages[0], family.stages[-1]
-        assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
 
 
 def test_kernels_without_bounds_can_have_a_risk_too() -> None:
@@ -356,7 +230,7 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     rows_drawn, alpha, confidence = 400, 0.03, 0.9
     X, y = make_moons(24_000, noise=0.3, random_state=1)
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
-    fitting = _fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
+    fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
     full = Dense(machine)
     contest = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
     plans = sequence_of_plans([*filter(None, contest.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
