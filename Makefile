@@ -9,13 +9,21 @@ CLANG ?= clang++
 HAVE_CLANG := $(shell command -v $(CLANG) 2>/dev/null)
 CLANG_BUILD := build/$(notdir $(CLANG))
 
-.PHONY: demo test check clang bench papers soak sanitize clean
+.PHONY: demo test test-slow check clang bench papers soak sanitize clean
 
 demo: $(VENV)/.cli
 	$(BIN)/dormie demo
 
+# A process for each core, each with one thread for linear algebra: more would stand in each other's way.
+IN_PARALLEL := --numprocesses auto --dist worksteal
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
 test: check
-	$(BIN)/python -m pytest
+	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_PARALLEL)
+
+# Hours: what is too long for every run, at full size.
+test-slow: $(VENV)/.test soak sanitize
+	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_PARALLEL) -m slow
 
 check: $(VENV)/.test clang
 	$(BIN)/ruff check .
@@ -45,7 +53,7 @@ soak: $(VENV)/.test
 UNDER_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python
 sanitize: $(SANITIZED)/.test
-	$(UNDER_SANITIZERS) -m pytest -m "not clean_process"
+	$(ONE_THREAD) $(UNDER_SANITIZERS) -m pytest $(IN_PARALLEL) -m "not clean_process and not slow"
 	$(UNDER_SANITIZERS) -m tests.slow.soak 200_000
 	$(UNDER_SANITIZERS) -m tests.slow.fuzz_plan_files 20_000
 

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 import dormie
-from dormie.numerics.backend import threads_for
-
-
-def _run(code: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=os.environ | variables,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+from tests.fresh_process import printed
 
 
 @pytest.mark.parametrize(
@@ -31,7 +15,7 @@ def _run(code: str, **variables: str) -> str:
     ["sklearn", "scipy.sparse", "scipy.optimize", "scipy.spatial", "scipy.linalg", "pandas", "joblib", "typer", "rich"],
 )
 def test_import_leaves_heavy_modules_alone(module: str) -> None:
-    assert _run(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
+    assert printed(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
 
 
 def test_build_info_tells_version_compiler_instruction_set_and_threads() -> None:
@@ -41,35 +25,6 @@ def test_build_info_tells_version_compiler_instruction_set_and_threads() -> None
     assert info["instruction_set"] in info["instruction_sets"]
     assert info["compiler"]
     assert info["threads"] >= 1
-
-
-@pytest.mark.parametrize("wish", ["", "1", "3", " 2 ", "8"])
-def test_as_many_threads_as_wished_for_up_to_two_a_core(wish: str) -> None:
-    assert threads_for(wish, 4) == int(wish or 4)
-
-
-@pytest.mark.parametrize("wish", ["9", "1000", "2147483648", "9" * 40])
-def test_too_many_threads_are_warned_of_and_cut(wish: str) -> None:
-    with pytest.warns(RuntimeWarning, match=f"DORMIE_THREADS={wish} is more than 2 for each of 4 cores; using 8"):
-        assert threads_for(wish, 4) == 8
-
-
-@pytest.mark.parametrize("wish", ["0", "-1", "two", "1.5", "²", "9" * 5000])
-def test_a_wish_for_threads_that_is_no_number_is_warned_of(wish: str) -> None:
-    with pytest.warns(
-        RuntimeWarning, match="DORMIE_THREADS must be a whole number of at least 1, got .*; using 4, one"
-    ):
-        assert threads_for(wish, 4) == 4
-
-
-def test_a_wish_for_threads_is_read_and_warned_of_at_import() -> None:
-    code = "import warnings; warnings.simplefilter('ignore'); import dormie; print(dormie.build_info()['threads'])"
-    assert _run(code, DORMIE_THREADS="1").strip() == "1"
-    assert int(_run(code, DORMIE_THREADS="two")) >= 1
-    warned = (
-        "import warnings; warnings.simplefilter('error')\ntry:\n import dormie\nexcept RuntimeWarning as w: print(w)"
-    )
-    assert "got 'two'" in _run(warned, DORMIE_THREADS="two")
 
 
 _WITHOUT_NATIVE = """
@@ -82,7 +37,6 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked())
 """
-
 _USE = """
 import warnings
 import numpy as np
@@ -121,11 +75,11 @@ for warning in caught:
 
 
 def test_without_the_native_core_all_works_with_one_warning() -> None:
-    import_only = _run(
+    import_only = printed(
         _WITHOUT_NATIVE + "warnings.simplefilter('error')\nimport dormie\nprint(dormie.build_info()['native'])"
     )
     assert import_only.strip() == "False"
-    *lines, warning = _run(_WITHOUT_NATIVE + _USE).splitlines()
-    assert lines == _run(_USE).splitlines()
+    *lines, warning = printed(_WITHOUT_NATIVE + _USE).splitlines()
+    assert lines == printed(_USE).splitlines()
     assert warning.startswith("WARNED RuntimeWarning dormie was installed without its native core and runs on NumPy")
     assert "install a C++20 compiler and reinstall dormie" in warning

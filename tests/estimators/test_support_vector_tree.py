@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -31,23 +30,20 @@ from dormie.estimators import SupportVectorTree
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign, Value
-from dormie.methods.reduced_set import outputs
 from dormie.methods.tree import Tree
 from tests.methods.tree.trees import walked
 
 
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fits that need not be good take a few steps on few rows."""
-    monkeypatch.setattr(outputs, "_MOST_STEPS", 5)
-    monkeypatch.setattr(import_module("dormie.methods.tree.fitted_tree"), "_ENOUGH_ROWS", 100)
-
-
-@pytest.mark.usefixtures("hasty")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [SupportVectorTree(), SupportVectorTree(SVR()), SupportVectorTree(KernelRidge(kernel="rbf"), method="greedy")]
+    [SupportVectorTree(each, method="greedy") for each in (SVC(break_ties=True), SVR(), KernelRidge(kernel="rbf"))]
 )
 def test_scikit_learn_conventions_hold(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SupportVectorTree(), SupportVectorTree(SVR())])  # type: ignore[untyped-decorator]
+def test_scikit_learn_conventions_hold_of_fitted_trees(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
 
@@ -292,7 +288,6 @@ def test_a_seed_makes_the_tree_repeatable() -> None:
     )
 
 
-@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("method", ["fitted", "greedy"])
 def test_it_comes_back_from_a_file(method: str) -> None:
     X, y = _moons(80)
@@ -304,7 +299,6 @@ def test_it_comes_back_from_a_file(method: str) -> None:
         assert np.array_equal(copy.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.usefixtures("hasty")
 def test_its_parameters_can_be_searched_and_reach_the_tree() -> None:
     X, y = _moons()
     grid = {"estimator__C": [1e-4, 1.0], "height": [1, 8]}
@@ -325,7 +319,6 @@ def test_another_fit_forgets_the_last() -> None:
     assert model.classes_.tolist() == ["no", "yes"]
 
 
-@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("method", ["fitted", "greedy"])
 class TestDegenerate:
     def test_constant_columns(self, method: str) -> None:

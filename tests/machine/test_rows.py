@@ -12,39 +12,12 @@ import polars as pl
 import pytest
 import scipy.sparse
 
-import dormie
-from dormie.machine import Machine
-from dormie.machine.frames import values_of_frame
 from dormie.machine.kernels import RBF, Custom
-from dormie.machine.rows import check_rows, require_finite
+from dormie.machine.rows import check_rows
 from dormie.machine.rules import Sign
-from dormie.methods.dense import Dense
 from dormie.numerics.evaluate import FullSum
-from dormie.plan.guarantee import Exact
-from dormie.plan.plan import Plan, Source
+from tests.machine.predictors import FAST, MACHINE, METHODS, VALUES, WHOLE, _predictor
 from tests.properties.strategies import by_hand, machine
-
-
-def _predictor(made: Machine) -> dormie.Predictor:
-    return dormie.Predictor(Plan(made, (Dense(made),), Exact(), Source("a machine made by hand", made.n_points)))
-
-
-MACHINE, _ = machine(RBF(0.2), 30, 4)
-NAMED = replace(MACHINE, feature_names=("a", "b", "c", "d"))
-FAST, FAST_NAMED = _predictor(MACHINE), _predictor(NAMED)
-WHOLE = np.array([[1, 0, 1, 1], [0, 1, 0, 0], [2, 3, 1, 0], [5, 1, 2, 4]])
-VALUES = FAST.decision_function(WHOLE.astype(np.float64))
-
-# Every way in; some of these may answer before they have read a row.
-METHODS: dict[str, Callable[[dormie.Predictor, Any], Any]] = {
-    "predict": lambda fast, rows: fast.predict(rows),
-    "decision_function": lambda fast, rows: fast.decision_function(rows),
-    "trace": lambda fast, rows: fast.trace(rows),
-    "interval": lambda fast, rows: fast.interval(rows),
-    "interval of no budget": lambda fast, rows: fast.interval(rows, budget=0),
-    "no time": lambda fast, rows: fast.predict(rows, deadline=0.0),
-    "time": lambda fast, rows: fast.predict(rows, deadline=30.0),
-}
 
 
 def _record_field(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -124,50 +97,6 @@ def test_booleans_are_zeros_and_ones() -> None:
     np.testing.assert_array_equal(
         FAST.decision_function(scipy.sparse.csr_array(rows)), FAST.decision_function(rows.astype(float))
     )
-
-
-@pytest.mark.parametrize("kind", [bool, "boolean"])
-def test_a_column_of_booleans_among_numbers_is_zeros_and_ones(kind: Any) -> None:
-    frame = pd.DataFrame(WHOLE, columns=list("abcd"), dtype=np.float64)
-    expected = FAST.decision_function(np.where(np.arange(4) == 1, WHOLE > 1, WHOLE).astype(np.float64))
-    np.testing.assert_array_equal(FAST.decision_function(frame.assign(b=(frame["b"] > 1).astype(kind))), expected)
-    polars = pl.DataFrame(WHOLE, schema=list("abcd")).with_columns(pl.col("b") > 1)
-    np.testing.assert_array_equal(FAST.decision_function(polars), expected)
-
-
-def test_numbers_in_a_frame_are_never_boxed_as_objects() -> None:
-    frame = pd.DataFrame(WHOLE, columns=list("abcd"), dtype=np.float32)
-    assert values_of_frame(frame, None).dtype == np.float32
-    for mixed in (frame.assign(a=True), frame.astype("Float32"), frame.assign(c=pd.array([1, 2, None, 4]))):
-        assert values_of_frame(mixed, None).dtype == np.float64
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_with_the_training_columns_in_order_works(frame: Any) -> None:
-    rows = frame({name: WHOLE[:, j] for j, name in enumerate("abcd")})
-    np.testing.assert_array_equal(FAST_NAMED.decision_function(rows), VALUES)
-    np.testing.assert_array_equal(FAST_NAMED.decision_function(WHOLE), VALUES)
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ("abdc", "another order than in training: column 2 is 'd', training had 'c'"),
-        ("abc", r"missing \['d'\], unknown \[\]"),
-        ("abcde", r"missing \[\], unknown \['e'\]"),
-        ("abcx", r"missing \['d'\], unknown \['x'\]"),
-    ],
-)
-def test_other_columns_than_in_training_are_named(frame: Any, names: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        FAST_NAMED.predict(frame({name: [1.0, 2.0] for name in names}))
-
-
-def test_a_column_given_twice_is_named() -> None:
-    frame = pd.DataFrame(np.zeros((2, 5)), columns=list("abcdb"))
-    with pytest.raises(ValueError, match=r"columns given more than once: \['b'\]"):
-        FAST_NAMED.predict(frame)
 
 
 class _Graph:
@@ -326,24 +255,6 @@ def test_the_first_value_that_is_not_finite_is_named_whichever_thread_finds_one(
             FullSum(made).core.decide(*parts, True, 4)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_repeated_entries_of_csr_that_add_up_to_infinity_are_named(method: str) -> None:
-    parts = (np.array([1e308, 1e308]), np.array([2, 2]), np.array([0, 0, 2]))
-    rows = scipy.sparse.csr_array(parts, shape=(2, 4))
-    for ask in (lambda: METHODS[method](FAST, rows), lambda: require_finite(rows)):
-        with pytest.raises(ValueError, match="row 1, column 2 is infinite"):
-            ask()
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_room_after_the_last_entry_of_csr_is_nobodys(method: str) -> None:
-    rows = scipy.sparse.csr_array(np.ones((3, 4)))
-    rows.indptr[-1], rows.indices[-1], rows.data[-1] = 11, 99, np.nan
-    METHODS[method](FAST, rows)
-    require_finite(rows)
-    assert FAST.decision_function(rows)[2] == FAST.decision_function([[1.0, 1.0, 1.0, 0.0]])[0]
-
-
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame], ids=["dense", "csr", "pandas"])
 @pytest.mark.parametrize("labels", [np.array(["no", "yes"]), np.array([False, True]), np.array([3, 7])], ids=str)
 def test_no_rows_give_no_answers_of_the_labels_own_type(form: Any, labels: Any) -> None:
@@ -353,75 +264,6 @@ def test_no_rows_give_no_answers_of_the_labels_own_type(form: Any, labels: Any) 
     assert (answers.shape, answers.dtype) == ((0,), labels.dtype)
     assert fast.decision_function(rows).shape == (0,)
     assert (trace.stage.shape, trace.evaluations.shape) == ((0,), (0,))
-
-
-def _broken(**parts: Any) -> Any:
-    """A CSR array whose parts were changed behind its back."""
-    rows = scipy.sparse.csr_array(np.ones((3, 4)))
-    for name, value in parts.items():
-        setattr(rows, name, value)
-    return rows
-
-
-_INDICES = np.tile(np.arange(4, dtype=np.int32), 3)
-BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
-    "column too large": (
-        lambda: _broken(indices=np.where(np.arange(12) == 6, 4, _INDICES).astype(np.int32)),
-        r"row 1: CSR column index 4 is outside 0..3",
-    ),
-    "column negative": (
-        lambda: _broken(indices=np.where(np.arange(12) == 6, -1, _INDICES).astype(np.int32)),
-        r"row 1: CSR column index -1 is outside 0..3",
-    ),
-    "column far away": (
-        lambda: _broken(indices=np.full(12, 2**31 - 1, dtype=np.int32)),
-        r"row 0: CSR column index 2147483647 is outside 0..3",
-    ),
-    "indptr falls": (lambda: _broken(indptr=np.array([0, 8, 4, 12], dtype=np.int32)), "row 1: the CSR indptr is not"),
-    "indptr past the end": (lambda: _broken(indptr=np.array([0, 4, 8, 99], dtype=np.int32)), "row 2: the CSR indptr"),
-    "indptr negative": (lambda: _broken(indptr=np.array([-4, 4, 8, 12], dtype=np.int32)), "row 0: the CSR indptr"),
-    "data too short": (lambda: _broken(data=np.ones(5)), "indices must be as many as data"),
-    "indices too short": (lambda: _broken(indices=_INDICES[:5]), "indices must be as many as data"),
-    "indices of two types": (lambda: _broken(indices=_INDICES.astype(np.int64)), "of the type of indptr"),
-    "indptr of no rows": (lambda: _broken(indptr=np.zeros(0, dtype=np.int32)), "CSR rows"),
-    "indptr of more rows": (
-        lambda: _broken(indptr=np.array([0, 4, 8, 12, 12, 12], dtype=np.int32)),
-        r"the shape says 3 rows, indptr \(one number more than rows\) 5; build the matrix again",
-    ),
-    "indptr of fewer rows": (lambda: _broken(indptr=np.array([0, 4], dtype=np.int32)), "shape says 3 rows.* 1; build"),
-    "indptr from 1 on": (lambda: _broken(indptr=np.array([1, 4, 8, 12], dtype=np.int32)), "indptr starts at 1"),
-    "indptr of fractions": (lambda: _broken(indptr=np.array([0.0, 4.0, 8.0, 12.0])), "of the type of indptr"),
-    "indptr as a list": (lambda: _broken(indptr=[0, 4, 8, 12]), "must be vectors"),
-    "data as a matrix": (lambda: _broken(data=np.ones((3, 4))), "must be vectors"),
-    "integers, indptr falls": (
-        lambda: _broken(indptr=np.array([0, 8, 4, 12], dtype=np.int32), data=np.ones(12, dtype=np.int64)),
-        "row 1: the CSR indptr is not",
-    ),
-    "csc, row too large": (
-        lambda: _tampered(scipy.sparse.csc_array, "indices"),
-        "X is a broken CSC matrix: .*build it",
-    ),
-    "csc, indptr": (lambda: _tampered(scipy.sparse.csc_array, "indptr"), "X is a broken CSC matrix"),
-    "bsr, column too large": (lambda: _tampered(scipy.sparse.bsr_array, "indices"), "X is a broken BSR matrix"),
-    "bsr, indptr": (lambda: _tampered(scipy.sparse.bsr_array, "indptr"), "X is a broken BSR matrix"),
-    "coo, row too large": (lambda: _tampered(scipy.sparse.coo_array, "row"), "X is a broken COO matrix"),
-    "coo, column too large": (lambda: _tampered(scipy.sparse.coo_array, "col"), "X is a broken COO matrix"),
-}
-
-
-def _tampered(form: Any, part: str) -> Any:
-    """A sparse array with one index far outside, which scipy would follow."""
-    rows = form(np.ones((3, 4)))
-    getattr(rows, part)[1] = 10**8
-    return rows
-
-
-@pytest.mark.parametrize("case", BROKEN)
-@pytest.mark.parametrize("method", METHODS)
-def test_a_malformed_csr_matrix_is_an_error_and_never_a_stray_read(case: str, method: str) -> None:
-    make, message = BROKEN[case]
-    with pytest.raises((ValueError, TypeError), match=message):
-        METHODS[method](FAST, make())
 
 
 def test_values_to_the_ends_of_float64_are_rows_like_any_other() -> None:

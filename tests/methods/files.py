@@ -11,9 +11,12 @@ import numpy as np
 
 from dormie import load
 from dormie.machine import Floats
+from dormie.plan.guarantee import Evidence, Risk
 from dormie.plan.plan import Plan
 from dormie.predictor.predictor import Predictor
 from tests.plan.file.plans import assert_same_plan
+
+RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))  # what plans with a calibrated stage promise
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Change = Callable[[Arrays], Arrays]

@@ -164,11 +164,18 @@ def _sums(draw: st.DrawFn) -> tuple[Machine, Floats]:
 
 
 @pytest.mark.parametrize("path", ["native", "numpy"])
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(case=_sums())
 def test_inner_products_with_w_are_within_their_bounds(path: str, case: tuple[Machine, Floats]) -> None:
     with native.numpy_only() if path == "numpy" else nullcontext():
         _assert_inner_products_hold(*case)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000)
+@given(case=_sums())
+def test_many_inner_products_with_w_are_within_their_bounds(case: tuple[Machine, Floats]) -> None:
+    _assert_inner_products_hold(*case)
 
 
 def _assert_inner_products_hold(made: Machine, points: Floats) -> None:

@@ -12,6 +12,7 @@ from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Rule, Sign, Value
 from dormie.methods.dense import Dense
+from dormie.methods.geometry import Geometry
 from dormie.plan.explain import explain
 from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source
@@ -69,3 +70,11 @@ def test_texts_are_shown_without_what_would_move_the_cursor() -> None:
         assert shown.count(SAFE) == times
         assert shown.encode()
     assert "plain größe" in str(risk)
+
+
+def test_a_plan_must_end_in_the_dense_stage() -> None:
+    machine = _plan(SIGN, Exact()).machine
+    stage = Geometry.build(machine, machine.points[:1])
+    for stages in ((), (stage,), (Dense(machine), stage)):
+        with pytest.raises(ValueError, match="must end in the dense stage"):
+            Predictor(Plan(machine, stages, Exact(), Source("nothing", 0)))

@@ -19,17 +19,9 @@ import dormie
 from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Argmax, Rule, Sign, Value
-from dormie.methods.dense import Dense
 from dormie.numerics.synthetic_rows import sample_rows
-from dormie.plan.guarantee import Count, Evidence, Exact, Risk, Tolerance
-from dormie.planner import compiler as planner
+from dormie.plan.guarantee import Exact, Risk, Tolerance
 from tests.oracles import long_double
-
-
-@pytest.fixture(scope="module")
-def moons() -> tuple[SVC, Any]:
-    X, y = make_moons(4000, noise=0.3, random_state=0)
-    return SVC(gamma=0.5).fit(X[:3000], y[:3000]), X[3000:]
 
 
 @pytest.mark.parametrize("methods", [None, ["geometry"], ["fast_stopping"], ["dense"], ["geometry", "fast_stopping"]])
@@ -210,11 +202,10 @@ def test_a_python_function_of_few_points_is_summed_in_full_with_a_risk_too() -> 
         dormie.compile(made, ["lash", "elms"], risk=0.1)
 
 
-def test_a_risk_that_was_allowed_and_not_taken_is_told(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_risk_that_was_allowed_and_not_taken_is_told(tmp_path: Any) -> None:
     X, y = make_moons(2000, noise=0.1, random_state=0)
     easy = SVC(gamma=1.0, C=100.0).fit(X[:300], y[:300])
-    monkeypatch.setattr(planner, "plan_with_risk", lambda *_: None)  # which else depends on what this machine times
-    fast = dormie.compile(easy, X[300:], risk=0.01)
+    fast = dormie.compile(easy, X[300:], risk=0.01, methods=["geometry"])  # all of whose stages are certified
     assert fast.plan.guarantee == Exact()
     assert "a risk of 0.01 was allowed but not used" in fast.explain()
     fast.save(tmp_path / "easy.dormie")
@@ -229,23 +220,23 @@ def test_the_time_that_compiling_took_is_kept_and_told(moons: tuple[SVC, Any]) -
     assert f"support vectors) in {seconds:.3g} s." in fast.explain()
 
 
-def test_classes_without_certifying_rows_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_classes_without_certifying_rows_are_warned_of() -> None:
     rng = np.random.default_rng(0)
-    X, kind = rng.normal(size=(100, 2)), rng.integers(3, size=100)
-    svc = SVC().fit(X, np.array(["ash", "elm", "oak"])[kind])
+    centers = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+    place = np.repeat(np.arange(3), 1000)
+    points = centers[place] + rng.normal(size=(3000, 2))
+    machine = Machine(RBF(0.5), points, np.eye(3)[place], np.zeros(3), Argmax(np.array(["ash", "elm", "oak"])))
 
-    def promised_to(*labels: str) -> dormie.Predictor:
-        """Compiled as if the certifying rows were of these classes."""
-        counts = tuple(Count(label, 500, 0) for label in labels)
-        risk = Risk(0.1, 0.9, Evidence(500 * len(labels), 0, 1e-20, 1.0, 1, "2024-12-31", 0, classes=counts))
-        monkeypatch.setattr(planner, "plan_with_risk", lambda machine, *_: ((Dense(machine).rounded(),), risk, ()))
-        return dormie.compile(svc, rng.normal(size=(500, 2)), risk=0.1, per_class=True)
+    def compiled(*classes: int) -> dormie.Predictor:
+        """With rows of these classes, which a small tree tells as well as all 3,000 points."""
+        rows = centers[rng.choice(classes, 500)] + rng.normal(size=(500, 2))
+        return dormie.compile(machine, rows, risk=0.1, per_class=True, methods=["tree"], effort="quick")
 
     with pytest.warns(dormie.MissingClassWarning, match="no row to certify on is of class elm, oak: ") as caught:
-        fast = promised_to("ash")
+        fast = compiled(0)
     assert caught[0].filename == __file__
     assert "the rows of each class (ash) get" in fast.explain()
-    promised_to("ash", "elm", "oak")  # a warning would be an error here
+    assert isinstance(compiled(0, 1, 2).plan.guarantee, Risk)  # a warning would be an error here
 
 
 def test_a_sigmoid_machine_gets_no_geometric_stage() -> None:

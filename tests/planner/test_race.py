@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
 import dormie
-from dormie.machine import Machine
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -21,14 +19,8 @@ from dormie.planner.race import Candidate, Race, best_of
 from dormie.predictor import cascade as flow
 
 
-@pytest.fixture(scope="module")
-def moons() -> tuple[Machine, Any]:
-    X, y = make_moons(3000, noise=0.3, random_state=0)
-    return dormie.read(SVC(gamma=0.5).fit(X[:2000], y[:2000])), X[2000:]
-
-
-def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tuple[Machine, Any]) -> None:
-    machine, rows = moons
+def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tuple[SVC, Any]) -> None:
+    machine, rows = dormie.read(moons[0]), moons[1]
     useless = ReducedSet.project(machine, machine.points[:1], [1])
     assert not useless.decide(rows).settled.any()  # type: ignore[union-attr]
     stages, trials = Race(Dense(machine), [Candidate([useless])], rows).winner()
@@ -38,8 +30,8 @@ def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tupl
     assert describe_cascade(stages) == "reduced_set(1) -> dense"
 
 
-def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine, Any]) -> None:
-    machine, rows = moons
+def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[SVC, Any]) -> None:
+    machine, rows = dormie.read(moons[0]), moons[1]
     landmarks = machine.points[w_greedy(machine, 32)]
     tried = [FastStopping(machine), Geometry.build(machine, landmarks), ReducedSet.project(machine, landmarks, [32])]
     stages, trials = Race(Dense(machine), [Candidate([stage]) for stage in tried], rows).winner()
@@ -52,8 +44,8 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[Machine,
             assert trial.settled == pytest.approx(np.mean(tried[1].decide(rows).settled))  # type: ignore[arg-type]
 
 
-def test_cascades_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[Machine, Any]) -> None:
-    machine, rows = moons
+def test_cascades_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[SVC, Any]) -> None:
+    machine, rows = dormie.read(moons[0]), moons[1]
     rough = ReducedSet.calibrated(machine, machine.points[:3], [np.ones((3, 1))], np.array([[1.0]]))
     family = Candidate([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)
     none, few, all_rows = Race(Dense(machine), [family], rows).cheapest_within([0.0, 0.5, 1.0])

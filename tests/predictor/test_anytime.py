@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 
 import dormie
+from dormie.machine import Floats, Machine
 from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
-from dormie.predictor.anytime import Step, _chunks
-
-
-@pytest.fixture(scope="module")
-def moons() -> tuple[SVC, Any]:
-    X, y = make_moons(3000, noise=0.3, random_state=0)
-    return SVC(gamma=0.5).fit(X[:2000], y[:2000]), X[2000:]
+from dormie.predictor.anytime import Step, answers_by
 
 
 @pytest.fixture(scope="module", params=["geometry", "fast_stopping", "dense"])
@@ -128,9 +123,24 @@ def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monke
     assert set(found.labels) == {int(fast.plan.machine.bias[0] >= 0)}
 
 
-def test_pieces_cover_everything_once_when_there_is_time() -> None:
-    order = np.arange(1000)[::-1]
-    assert (np.concatenate(list(_chunks(order, float("inf")))) == order).all()
+class _Recorder(Dense):
+    """The dense stage, which keeps the rows it was asked about."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.asked: list[Floats] = []
+
+    def decide(self, rows: Any) -> Decisions:
+        self.asked.append(rows)
+        return super().decide(rows)
+
+
+def test_every_row_is_looked_at_once_when_there_is_time(moons: tuple[SVC, Any]) -> None:
+    stage = _Recorder(dormie.read(moons[0]))
+    _, settled = answers_by(float("inf"), [stage], moons[1], np.zeros(1, dtype=int))
+    assert settled.all()
+    assert len(stage.asked) > 1  # in pieces
+    np.testing.assert_array_equal(np.concatenate(stage.asked), moons[1])
 
 
 def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:

@@ -21,12 +21,12 @@ from dormie.errors import BrokenPromiseWarning
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
-from dormie.methods.base import Decisions, Stage
+from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
-from dormie.methods.memory import Shapes, Size
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.audit import Status, log_evidence, rate_interval
+from tests.methods.stages import StageByHand
 from tests.oracles import calibration as naive
 
 ALPHA = 0.01
@@ -37,7 +37,7 @@ small = st.integers(0, 30)
 inner = st.floats(0.01, 0.99)
 
 
-class _Hasty(Stage):
+class _Hasty(StageByHand):
     """Says yes, which is wrong, where the first feature is 1; says no where it is 0; leaves the rest open."""
 
     name = "hasty"
@@ -50,17 +50,6 @@ class _Hasty(Stage):
     def decide(self, rows: Any) -> Decisions:
         first = rows[:, [0]].toarray()[:, 0] if scipy.sparse.issparse(rows) else rows[:, 0]
         return Decisions((first == 1).astype(np.intp), (first == 0) | (first == 1), np.full(len(first), 1))
-
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        return {}, {}
-
-    @classmethod
-    def memory(cls, machine: Size, shapes: Shapes) -> int:
-        raise NotImplementedError
-
-    @classmethod
-    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
-        raise NotImplementedError
 
 
 class _Counting(Dense):

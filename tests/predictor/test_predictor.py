@@ -12,13 +12,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsRestClassifier
@@ -28,10 +26,8 @@ import dormie
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign
-from dormie.methods.base import Decisions, Stage
 from dormie.methods.dense import Dense
-from dormie.methods.memory import Shapes, Size
-from dormie.plan.guarantee import Count, Evidence, Exact, Risk
+from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from tests.properties.strategies import machine
 
@@ -39,7 +35,6 @@ RNG = np.random.default_rng(11)
 X = RNG.normal(size=(120, 3))
 ROWS = RNG.normal(size=(400, 3)) * 1.5
 KIND = (X[:, 0] > 0).astype(int) + (X[:, 1] * X[:, 2] > 0)
-
 MODELS: dict[str, Any] = {
     "two classes, text": SVC().fit(X, np.array(["no", "yes"])[(X[:, 0] > 0).astype(int)]),
     "two classes, booleans": SVC(kernel="poly").fit(X, X[:, 0] > 0.2),
@@ -94,60 +89,6 @@ def test_repr_tells_what_the_machine_is_and_what_is_promised() -> None:
     assert f"{fast.plan.machine.n_points} points of 3 features, 3 outputs" in text
     assert f"stages: {' -> '.join(stage.name for stage in fast.plan.stages)}" in text
     assert "guarantee: exact" in text
-
-
-def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
-    evidence = Evidence(5000, 1, 0.0403, 17.0, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
-    plan = replace(FAST["three classes, text"].plan, guarantee=Risk(1e-3, 0.95, evidence))
-    text = dormie.Predictor(plan).explain()
-    promise = "risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence"
-    for part in (
-        f"Guarantee:\n  {promise}\n",
-        "disagreement with the full sum on 1 of 5,000 held-out rows",
-        "p-value 0.04",
-        "7 plans were tested in an order fixed beforehand, from the most cautious to bolder ones; "
-        "this is the last that passed",
-        "2024-12-31, seed 3, dormie 0.1, numpy 2.0",
-        "it holds for rows exchangeable with the held-out ones",
-    ):
-        assert part in text
-    assert f"guarantee: {promise}" in repr(dormie.Predictor(plan))
-    classes = (Count("ash", 4500, 0), Count("elm", 500, 1))
-    text = dormie.Predictor(replace(plan, guarantee=Risk(0.1, 0.95, replace(evidence, classes=classes)))).explain()
-    assert "at most 10 % of the rows of each class (ash, elm) get another answer" in text
-    assert "class ash: on 0 of 4,500\n" in text
-    assert "class elm: on 1 of 500\n" in text
-    assert "of the classes listed" in text
-
-
-def _risk_of_classes(*labels: str) -> Risk:
-    counts = tuple(Count(label, 500, 0) for label in labels)
-    return Risk(0.1, 0.9, Evidence(500 * len(labels), 0, 1e-20, 1.0, 1, "2024-12-31", 0, classes=counts))
-
-
-def test_a_promise_for_each_class_names_the_classes() -> None:
-    assert "the rows of each class (0, 1, 2, 3) get" in str(_risk_of_classes(*"0123"))
-    assert "the rows of each class (0, 1, 2 and 7 more) get" in str(_risk_of_classes(*"0123456789"))
-
-
-@pytest.mark.parametrize(
-    ("confidence", "words"),
-    [(0.95, "with 95 %"), (0.07, "with 7 %"), (1 - 1e-9, "with 99.9999999 %"), (1 - 1e-14, "with 99.999999999999 %")],
-)
-def test_no_confidence_is_shown_as_certainty(confidence: float, words: str) -> None:
-    risk = Risk(0.1, confidence, Evidence(10_000, 0, 1e-300, 1.0, 1, "2024-12-31", 0))
-    assert f"{words} confidence" in str(risk)
-
-
-def test_a_promise_needs_rows_that_carry_it() -> None:
-    with pytest.raises(ValueError, match=r"p-value of 0\.1\d* does not carry a confidence of 0\.95"):
-        Risk(1e-3, 0.95, Evidence(3500, 1, 0.0136, 1.0, 1, "2024-12-31", 0))
-
-
-def test_explain_tells_what_the_full_sum_of_a_risk_plan_is() -> None:
-    plan = FAST["three classes, text"].plan
-    rounded = replace(plan, stages=(Dense(plan.machine).rounded(),), guarantee=_risk_of_classes("ash"))
-    assert "dense(float32): the full sum, in float32\n" in dormie.Predictor(rounded).explain()
 
 
 def _copies(fast: dormie.Predictor, folder: Path) -> dict[str, dormie.Predictor]:
@@ -254,65 +195,6 @@ def test_ctrl_c_ends_a_long_call(method: str, threads: str) -> None:
         finally:
             child.kill()
     assert out.split("\n")[:2] == ["interrupted", "works on"]
-
-
-class _Halves(Stage):
-    """Settles the rows whose first feature is above a level, and remembers the rows it saw."""
-
-    name = "halves"
-    words = "the upper rows"
-
-    def __init__(self, level: float, answer: int) -> None:
-        self.level, self.answer, self.seen = level, answer, np.zeros((0, 1))
-
-    def decide(self, rows: Any) -> Decisions:
-        self.seen = rows
-        answers = np.full(len(rows), self.answer)
-        return Decisions(answers, rows[:, 0] > self.level, np.full(len(rows), 3, dtype=np.int64))
-
-    def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        raise NotImplementedError
-
-    @classmethod
-    def memory(cls, machine: Size, shapes: Shapes) -> int:
-        raise NotImplementedError
-
-    @classmethod
-    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Stage:
-        raise NotImplementedError
-
-
-def _staged(*levels: float) -> tuple[dormie.Predictor, list[_Halves]]:
-    made = Machine(RBF(1.0), np.zeros((2, 1)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["out", "in"])))
-    stages = [_Halves(level, 1) for level in levels]
-    plan = Plan(made, (*stages, Dense(made)), Exact(), Source("stages made by hand", 2))
-    return dormie.Predictor(plan), stages
-
-
-def test_rows_go_on_to_later_stages_only_while_unsettled() -> None:
-    fast, (first, second) = _staged(10.0, 5.0)
-    rows = np.array([[11.0], [1.0], [7.0], [2.0], [12.0]])
-    assert fast.predict(rows).tolist() == ["in", "out", "in", "out", "in"]
-    assert first.seen.ravel().tolist() == [11, 1, 7, 2, 12]
-    assert second.seen.ravel().tolist() == [1, 7, 2]
-    trace = fast.trace(rows)
-    assert trace.stage.tolist() == ["halves", "dense", "halves", "dense", "halves"]
-    assert trace.evaluations.tolist() == [3, 8, 6, 8, 3]
-
-
-def test_later_stages_are_left_out_once_all_rows_are_settled() -> None:
-    fast, (first, second) = _staged(0.0, 0.0)
-    assert fast.predict(np.array([[1.0], [2.0]])).tolist() == ["in", "in"]
-    assert len(first.seen) == 2
-    assert len(second.seen) == 0
-    assert fast.predict(np.zeros((0, 1))).shape == (0,)
-
-
-def test_a_plan_must_end_in_the_dense_stage() -> None:
-    fast, (stage,) = _staged(0.0)
-    for stages in ((), (stage,), (Dense(fast.plan.machine), stage)):
-        with pytest.raises(ValueError, match="must end in the dense stage"):
-            dormie.Predictor(Plan(fast.plan.machine, stages, Exact(), Source("nothing", 0)))
 
 
 def test_a_kernel_that_is_a_python_function_may_take_any_objects() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dormie.machine import Affine, Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
 KERNELS: tuple[Kernel, ...] = (
@@ -26,6 +26,13 @@ KERNELS: tuple[Kernel, ...] = (
     Normalized(Polynomial(gamma=0.7, coef0=0.5, degree=4)),
     Normalized(RBF(gamma=0.2)),
 )
+
+# None of these is surely an inner product, so that geometric bounds do not hold, or are not known to.
+UNCERTIFIABLE: dict[str, Kernel] = {
+    "sigmoid": Sigmoid(0.1, 0.2),
+    "negative coef0": Polynomial(0.5, -0.1, 2),
+    "custom": Custom(lambda a, b: a @ b.T, positive_semidefinite=True),
+}
 
 Generator = np.random.Generator
 Style = Callable[[Generator, tuple[int, int]], Floats]

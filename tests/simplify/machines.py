@@ -13,6 +13,7 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Rule, Value
 from dormie.numerics import reference
+from dormie.simplify import Rewrite
 
 KERNELS: tuple[Kernel, ...] = (
     Linear(),
@@ -75,6 +76,23 @@ def assert_rest_unchanged(before: Machine, after: Machine, *changed: str) -> Non
     for name in set(vars(before)) - set(changed):
         mine, theirs = getattr(before, name), getattr(after, name)
         assert mine is theirs or np.array_equal(mine, theirs), name
+
+
+def assert_fewer_points(rewrite: Rewrite, before: Machine, rows: Floats) -> Machine:
+    """What the rewrite makes of a machine: the same outputs from fewer points, and nothing more to do."""
+    after = rewrite.apply(before)
+    assert_same_outputs(before, after, rows)
+    assert_rest_unchanged(before, after, "points", "weights")
+    assert after.n_points < before.n_points
+    assert not rewrite.accepts(after)
+    return after
+
+
+def random_machine(kernel: Kernel, count: int = 40, d: int = 3, c: int = 1, seed: int = 0) -> tuple[Machine, Floats]:
+    """A machine without anything special, and 20 rows for it."""
+    rng = np.random.default_rng(seed)
+    machine = machine_of(kernel, rng.normal(size=(count, d)), rng.normal(size=(count, c)), rng.normal(size=c))
+    return machine, rng.normal(size=(20, d)) * 2
 
 
 def exact_outputs(machine: Machine, rows: Floats) -> list[list[Any]]:

@@ -13,10 +13,11 @@ from tests import ROOT
 
 @pytest.mark.clean_process
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit a process's memory so")
-def test_a_call_that_runs_out_of_memory_is_an_error_or_right() -> None:
-    """A few limits for each stage; `python -m tests.slow.out_of_memory` tries many more."""
+@pytest.mark.parametrize("arguments", [("1024", "3"), pytest.param((), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_call_that_runs_out_of_memory_is_an_error_or_right(arguments: tuple[str, ...]) -> None:
+    """Under a few limits for each stage, or under many."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.slow.out_of_memory", "512", "3"],
+        [sys.executable, "-m", "tests.slow.out_of_memory", *arguments],
         cwd=ROOT,
         env=os.environ | {"DORMIE_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,

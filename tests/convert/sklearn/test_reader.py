@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from copy import deepcopy
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +44,7 @@ from dormie.errors import UnreadableModelError
 from dormie.machine import Machine, kernels
 from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
 from dormie.numerics import reference
+from tests import fresh_process
 
 Rows = npt.NDArray[np.float64]
 RNG = np.random.default_rng(7)
@@ -569,7 +566,4 @@ def test_reading_other_things_does_not_import_scikit_learn() -> None:
         "import sys\nfrom dormie.errors import UnreadableModelError\nfrom dormie.convert import read\n"
         "try:\n    read(3)\nexcept UnreadableModelError:\n    print('sklearn' in sys.modules)\n"
     )
-    source = Path(sys.modules["dormie.machine"].__file__ or "").parents[1]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert fresh_process.printed(script).strip() == "False"

@@ -82,6 +82,19 @@ def test_native_interval_agrees_with_the_reference(seed: int, kernel: Kernel) ->
     np.testing.assert_allclose(high, slow_high, atol=1e-4 * scale)
 
 
+def check_instruction_set() -> None:
+    """Intervals hold and settled answers are right, at shapes that fill registers of all lengths."""
+    for kernel in KERNELS:
+        for count, features, outputs in [(1, 1, 1), (33, 65, 3), (300, 7, 1), (600, 5, 3)]:
+            machine, rows = strategies.machine(kernel, count, features, outputs)
+            stage, full = FastStopping(machine), FullSum(machine).outputs(rows)
+            found = stage.decide(rows)
+            assert found.settled is not None
+            np.testing.assert_array_equal(found.answers[found.settled], machine.rule.answer(full)[found.settled])
+            low, high = stage.interval(rows, 256)
+            assert ((low <= full) & (full <= high)).all()
+
+
 def test_a_row_far_from_a_few_heavy_points_stops_early() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(2000, 3))

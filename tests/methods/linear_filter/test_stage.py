@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,22 +23,14 @@ from dormie.methods.thresholds import NEVER
 from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.file import load as load_plan
-from dormie.plan.guarantee import Evidence, Risk
 from dormie.plan.plan import Plan, Source
-from tests import ROOT
-from tests.methods.files import Change, assert_comes_back, put, set_at
+from tests.methods.files import RISK, Change, assert_comes_back, put, set_at
+from tests.methods.stages import on_numpy
 from tests.oracles import full_sum as naive
 from tests.plan.file.plans import with_stage_arrays, written
 from tests.properties.strategies import KERNELS, by_hand, machine, rule_for
 
 NAMES = ("vectors", "bias", "middle", "half")
-RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
-
-
-def _slow(stage: LinearFilter) -> LinearFilter:
-    """The same stage without the native core."""
-    with native.numpy_only():
-        return LinearFilter(stage.machine, stage.arrays, stage.caution)
 
 
 def _ordinary(outputs: int = 1, rows: int = 900, seed: int = 0) -> tuple[Machine, Floats]:
@@ -83,7 +72,7 @@ def test_native_numpy_and_the_definition_agree(
     fit_rows = np.random.default_rng(seed).normal(size=(80, features))
     stage = LinearFilter.fit(made, fit_rows).cautious(caution)
     expected = [_by_definition(stage, row) for row in rows]
-    for form in (stage, _slow(stage)):
+    for form in (stage, on_numpy(stage)):
         found = form.decide(rows)
         assert found.settled is not None
         assert [int(a) if s else None for a, s in zip(found.answers, found.settled, strict=True)] == expected
@@ -178,7 +167,7 @@ def test_an_input_map_is_in_the_vectors() -> None:
     input_map = Affine(np.array([1e6, -2.0, 0.0, 7.0]), np.array([0.5, 3.0, -1.0, 2.0]))
     plain = LinearFilter.fit(made, rows)
     scaled = LinearFilter.fit(replace(made, input_map=input_map), input_map.inverse(rows))
-    for stage in (scaled, _slow(scaled)):
+    for stage in (scaled, on_numpy(scaled)):
         np.testing.assert_allclose(stage.outputs(input_map.inverse(rows)), plain.outputs(rows), rtol=1e-6, atol=1e-6)
 
 
@@ -188,7 +177,7 @@ def test_rows_of_one_sign_alone_leave_it_silent() -> None:
     for some in (rows[g > 0], rows[g < 0], np.zeros((5, 4)), rows[:1], np.repeat(rows[:1], 7, axis=0)):
         stage = LinearFilter.fit(made, some)
         assert (stage.arrays["half"] == NEVER).all()
-        for form in (stage, _slow(stage), stage.cautious(1e10)):
+        for form in (stage, on_numpy(stage), stage.cautious(1e10)):
             assert not np.asarray(form.decide(rows * 100).settled).any()
 
 
@@ -228,7 +217,7 @@ def test_layouts_company_threads_and_sparse_rows_give_the_same_bits(outputs: int
     for form in forms:
         np.testing.assert_array_equal(stage.outputs(form), values)
         np.testing.assert_array_equal(stage.decide(form).answers, whole.answers)
-        np.testing.assert_array_equal(_slow(stage).decide(form).answers, whole.answers)
+        np.testing.assert_array_equal(on_numpy(stage).decide(form).answers, whole.answers)
     for some in (slice(0, 1), slice(7, 80), slice(None, None, -1)):
         np.testing.assert_array_equal(stage.outputs(rows[some]), values[some])
         np.testing.assert_array_equal(stage.decide(rows[some]).answers, whole.answers[some])
@@ -242,18 +231,7 @@ def check_instruction_set() -> None:
     for features in (1, 3, 7, 8, 9, 16, 31, 33, 64, 100):
         made, rows = machine(RBF(0.2), 20, features, 6)
         stage = LinearFilter.fit(made, np.random.default_rng(0).normal(size=(40, features)))
-        np.testing.assert_allclose(stage.outputs(rows), _slow(stage).outputs(rows), rtol=1e-10, atol=1e-13)
-    print(native.info()["instruction_set"])
-
-
-@pytest.mark.parametrize("isa", native.info().get("instruction_sets", []))
-def test_every_instruction_set_agrees_with_numpy(isa: str) -> None:
-    code = "from tests.methods.linear_filter.test_stage import check_instruction_set; check_instruction_set()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"DORMIE_ISA": isa}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [isa]
+        np.testing.assert_allclose(stage.outputs(rows), on_numpy(stage).outputs(rows), rtol=1e-10, atol=1e-13)
 
 
 def test_what_overflows_settles_nothing() -> None:
@@ -261,7 +239,7 @@ def test_what_overflows_settles_nothing() -> None:
     stage = LinearFilter.fit(made, rows).cautious(0)
     arrays = stage.arrays | {"vectors": np.full((1, 4), 1e200)}
     huge = np.array([[1e200, 1e200, 0, 0], [1e200, -1e200, 0, 0], [1.0, 0, 0, 0]])
-    for form in (LinearFilter(made, arrays), _slow(LinearFilter(made, arrays))):
+    for form in (LinearFilter(made, arrays), on_numpy(LinearFilter(made, arrays))):
         assert np.asarray(form.decide(huge).settled).tolist() == [False, False, True]
 
 
@@ -270,7 +248,7 @@ def test_an_output_on_the_threshold_is_not_beyond_it(zero: int) -> None:
     made = by_hand(RBF(1.0), [[0.0]], [1.0], rule=Sign(np.array([-1, 1]), zero=zero))
     arrays = {"vectors": np.ones((1, 1)), "bias": np.zeros(1), "middle": np.zeros(1), "half": np.ones(1)}
     rows = np.array([[1.0], [-1.0], [np.nextafter(1, 2)], [-np.nextafter(1, 2)]])
-    for form in (LinearFilter(made, arrays), _slow(LinearFilter(made, arrays))):
+    for form in (LinearFilter(made, arrays), on_numpy(LinearFilter(made, arrays))):
         assert form.decide(rows).answers.tolist() == [-1, -1, 1, 0]
 
 
@@ -278,7 +256,7 @@ def test_the_largest_of_several_outputs_is_told_by_signs() -> None:
     made = Machine(RBF(1.0), np.zeros((1, 3)), np.ones((1, 3)), np.zeros(3), Argmax(np.arange(3)))
     arrays = {"vectors": np.eye(3), "bias": np.zeros(3), "middle": np.zeros(3), "half": np.ones(3)}
     rows = np.array([[2.0, -2, -2], [-2, -2, 3], [2, 2, -2], [2, -2, 0.5], [-2, -2, -2]])
-    for form in (LinearFilter(made, arrays), _slow(LinearFilter(made, arrays))):
+    for form in (LinearFilter(made, arrays), on_numpy(LinearFilter(made, arrays))):
         assert form.decide(rows).answers.tolist() == [0, 2, -1, -1, -1]
 
 
@@ -300,14 +278,14 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
         with pytest.raises(ValueError, match="caution must be a finite number"):
             LinearFilter.fit(made, rows).cautious(caution)  # type: ignore[arg-type]
     rows[4, 1] = np.nan
-    for form in (LinearFilter.fit(made, rows[10:]), _slow(LinearFilter.fit(made, rows[10:]))):
+    for form in (LinearFilter.fit(made, rows[10:]), on_numpy(LinearFilter.fit(made, rows[10:]))):
         with pytest.raises(ValueError, match="row 4, column 1 is NaN"):
             form.decide(rows)
 
 
 def test_no_rows_are_decided_without_complaint() -> None:
     made, rows = _ordinary(3)
-    for form in (LinearFilter.fit(made, rows), _slow(LinearFilter.fit(made, rows))):
+    for form in (LinearFilter.fit(made, rows), on_numpy(LinearFilter.fit(made, rows))):
         assert len(form.decide(rows[:0]).answers) == 0
 
 

@@ -21,16 +21,14 @@ from dormie.methods.nearest import Nearest
 from dormie.methods.nearest.stage import NEIGHBOURS
 from dormie.numerics import backend as native
 from dormie.plan.file import load as load_plan
-from dormie.plan.guarantee import Evidence, Risk
 from dormie.plan.plan import Plan, Source
-from tests.methods.files import Change, assert_comes_back, put, set_at, typed, without
+from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
 from tests.methods.nearest.test_stage import ordinary
 from tests.plan.file.plans import assert_same_plan, with_stage_arrays, written
 from tests.properties.strategies import by_hand
 
 FLOATS = ("basis", "foresight", "centers", "middle", "half")
 COUNTS = ("steps", "orders")
-RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
 
 
 def _plan(form: str) -> tuple[Plan, Floats]:

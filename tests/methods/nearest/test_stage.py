@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -27,21 +24,14 @@ from dormie.methods.nearest.sketch import (
     sketch_rows,
 )
 from dormie.methods.thresholds import NEVER, positive, relevant
-from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
-from tests import ROOT
+from tests.methods.stages import on_numpy
 from tests.oracles import nearest as naive_nearest
 from tests.properties import checks
 from tests.properties.strategies import KERNELS, by_hand, machine, rule_for
 
 SHARP = Normalized(Polynomial(1.0, 0.0, 9))
 both_forms = pytest.mark.parametrize("form", ["query", "cells"])
-
-
-def slow(stage: Nearest) -> Nearest:
-    """The same stage without the native core."""
-    with native.numpy_only():
-        return Nearest(stage.machine, stage.arrays, stage.caution)
 
 
 def ordinary(outputs: int = 1, count: int = 150, rows: int = 600, kernel: Kernel = SHARP) -> tuple[Machine, Floats]:
@@ -115,7 +105,7 @@ def test_native_numpy_and_the_definition_agree(
     sample = np.random.default_rng(seed).normal(size=(50, features)) / np.sqrt(features) * 2
     stage = Nearest.fit(made, sample, form=form, budget=budget, cells=3).cautious(caution)
     _holds_together(stage, rows, 2e-5)
-    _holds_together(slow(stage), rows, 1e-9)
+    _holds_together(on_numpy(stage), rows, 1e-9)
 
 
 @both_forms
@@ -186,7 +176,7 @@ def test_samples_of_one_sign_leave_it_silent(form: str, mode: str) -> None:
     for some in (rows[g > 0][:40], rows[g < 0][:40], rows[:1], np.repeat(rows[:1], 9, axis=0)):
         stage = Nearest.fit(made, some, form=form, mode=mode)
         assert (stage.arrays["half"] == NEVER).all()
-        for one in (stage, slow(stage), stage.cautious(1e10)):
+        for one in (stage, on_numpy(stage), stage.cautious(1e10)):
             assert not np.asarray(one.decide(rows[:50]).settled).any()
 
 
@@ -297,7 +287,7 @@ def test_equal_scores_are_taken_in_the_order_of_the_points() -> None:
     points = np.repeat([[1.0, 0.0], [0.0, 1.0]], 40, axis=0)
     made = by_hand(RBF(1.0), points, np.tile([1.0, -1.0], 40))
     stage = Nearest.fit(made, np.eye(2), components=2, steps=[80])
-    for one in (stage, slow(stage)):
+    for one in (stage, on_numpy(stage)):
         [order] = one.order(np.array([[0.9, 0.1]]))
         assert order[:40].tolist() == [i + j for i in range(0, 40, 2) for j in (0, 1)]
         assert sorted(order.tolist()) == list(range(80))
@@ -309,7 +299,7 @@ def test_a_side_that_runs_out_leaves_the_rest_to_the_other() -> None:
         made = by_hand(RBF(0.3), rng.normal(size=(9, 2)), weights, bias=0.3)
         stage = Nearest.fit(made, rng.normal(size=(30, 2)), components=2)
         rows = rng.normal(size=(5, 2))
-        for one in (stage, slow(stage)):
+        for one in (stage, on_numpy(stage)):
             _holds_together(one, rows, 2e-5)
             assert all(sorted(order) == list(range(9)) for order in one.order(rows).tolist())
 
@@ -364,7 +354,7 @@ def test_a_row_fares_the_same_in_any_company_layout_and_team(form: str, outputs:
         np.testing.assert_array_equal(stage.sums(layout)[0], sums)
         for mine, theirs in zip(stage.decide(layout), whole, strict=True):
             np.testing.assert_array_equal(mine, theirs)
-        np.testing.assert_array_equal(slow(stage).decide(layout).answers, slow(stage).decide(raw).answers)
+        np.testing.assert_array_equal(on_numpy(stage).decide(layout).answers, on_numpy(stage).decide(raw).answers)
     for some in (slice(0, 1), slice(5, 6), slice(0, 31), slice(17, 300), slice(None, None, -1)):
         np.testing.assert_array_equal(stage.sums(raw[some])[0], sums[some])
         np.testing.assert_array_equal(stage.sums(raw[some])[1], cells[some])
@@ -383,17 +373,6 @@ def check_instruction_set() -> None:
             for form in ("query", "cells"):
                 stage = Nearest.fit(made, np.vstack([made.points, rows]), form=form, budget=40, cells=2)
                 _holds_together(stage, rows[::3], 2e-5)
-    print(native.info()["instruction_set"])
-
-
-@pytest.mark.parametrize("isa", native.info().get("instruction_sets", []))
-def test_every_instruction_set_holds(isa: str) -> None:
-    code = "from tests.methods.nearest.test_stage import check_instruction_set; check_instruction_set()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"DORMIE_ISA": isa}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [isa]
 
 
 @both_forms
@@ -402,7 +381,7 @@ def test_numbers_that_overflow_settle_nothing_and_harm_no_neighbour(form: str, k
     made, rows = machine(kernel, 40, 5)
     stage = Nearest.fit(made, np.vstack([made.points, rows]), form=form).cautious(0)
     huge = np.full((1, 5), 1e200)
-    for one in (stage, slow(stage)):
+    for one in (stage, on_numpy(stage)):
         found = one.decide(np.vstack([rows, huge, rows, huge]))
         assert np.asarray(found.settled)[[9, 19]].tolist() == [False, False]
         for mine, theirs in zip(found, one.decide(rows), strict=True):
@@ -475,7 +454,7 @@ def test_what_it_cannot_serve_is_refused_in_words() -> None:
     rows[4, 1] = np.inf
     for form in ("query", "cells"):
         stage = Nearest.fit(made, rows[10:], form=form)
-        for one in (stage, slow(stage)):
+        for one in (stage, on_numpy(stage)):
             with pytest.raises(ValueError, match="row 4, column 1 is infinite"):
                 one.decide(rows)
 
@@ -484,7 +463,7 @@ def test_what_it_cannot_serve_is_refused_in_words() -> None:
 def test_no_rows_are_decided_without_complaint(form: str) -> None:
     made, rows = ordinary(3)
     stage = Nearest.fit(made, rows, form=form)
-    for one in (stage, slow(stage)):
+    for one in (stage, on_numpy(stage)):
         found = one.decide(rows[:0])
         assert (len(found.answers), len(np.asarray(found.evaluations))) == (0, 0)
 

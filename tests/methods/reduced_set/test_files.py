@@ -22,10 +22,10 @@ from dormie.methods.reduced_set.stage import VECTORS
 from dormie.numerics import backend as native
 from dormie.numerics.greedy_order import w_greedy
 from dormie.plan.file import load as load_plan
-from dormie.plan.guarantee import Evidence, Exact, Risk
+from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.predictor import Predictor
-from tests.methods.files import Change, assert_comes_back, put, set_at, typed, without
+from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
 from tests.plan.file.plans import assert_same_plan, with_stage_arrays, written
 from tests.properties.strategies import by_hand, machine
 
@@ -42,9 +42,6 @@ def _plan() -> tuple[Plan, Floats]:
 
 def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Path) -> None:
     assert_comes_back(*_plan(), tmp_path / "plan")
-
-
-RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
 
 
 def _calibrated() -> ReducedSet:

@@ -302,11 +302,10 @@ def test_rows_too_large_for_float32_are_explained() -> None:
         fit(machine, 6, np.vstack([X, 1e7 * X[:30]]))
 
 
-def test_of_very_many_rows_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_rows_some_are_drawn() -> None:
     X, y = make_classification(300, 6, n_informative=4, random_state=0)
     machine = read(SVC().fit(X, y))
-    monkeypatch.setattr("dormie.methods.reduced_set.fitting._MOST_ROWS", 200)
-    one, other, third = (fit(machine, 5, X, seed=seed).points for seed in (0, 0, 1))
+    one, other, third = (fit(machine, 5, X, seed=seed, most_rows=200).points for seed in (0, 0, 1))
     assert (one == other).all()
     assert (one != third).any()
     assert (fit(machine, 5, X[:200]).points != one).any()

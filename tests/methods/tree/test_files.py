@@ -21,14 +21,12 @@ from dormie.methods.dense import Dense
 from dormie.methods.tree.stage import _TREE, TreeWalk
 from dormie.numerics import backend as native
 from dormie.plan.file import load as load_plan
-from dormie.plan.guarantee import Evidence, Risk
 from dormie.plan.plan import Plan, Source
-from tests.methods.files import Change, assert_comes_back, put, set_at, typed, without
+from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
 from tests.methods.tree.trees import random_tree
 from tests.plan.file.plans import assert_same_plan, with_stage_arrays, written
 from tests.properties.strategies import by_hand, machine
 
-RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
 NAMES = (*_TREE, "half_widths")
 FLOATS = ("points", "thresholds", "weights", "constants", "half_widths")
 

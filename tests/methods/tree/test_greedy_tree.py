@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import weakref
-from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -165,7 +164,7 @@ def test_memory_is_bounded_by_offering_part_of_the_columns(monkeypatch: pytest.M
 
     whole = error(machine, greedy(machine, rows), rows)
     monkeypatch.setattr(Columns, "block", block)
-    monkeypatch.setattr(Columns, "__init__", partialmethod(Columns.__init__, most_values=2000))
+    monkeypatch.setattr(Columns, "most_values", 2000)
     tree = greedy(machine, rows)
     assert max(seen) <= 2000
     assert len(seen) > 3  # nodes below the root looked at columns of their own
@@ -267,7 +266,7 @@ def test_nodes_that_wait_hold_no_block_where_columns_are_too_many(monkeypatch: p
         return found
 
     monkeypatch.setattr(Columns, "block", block)
-    monkeypatch.setattr(Columns, "__init__", partialmethod(Columns.__init__, most_values=2000))
+    monkeypatch.setattr(Columns, "most_values", 2000)
     greedy(machine, rows)
     fitted(machine, rows)
     assert len(held) > 20

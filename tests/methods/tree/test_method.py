@@ -115,9 +115,9 @@ def test_words_are_audited_bounded_and_timed_too() -> None:
 def test_rows_of_words_that_were_trained_or_fitted_on_are_warned_of() -> None:
     machine, rows = of_words(), words(300, 5)
     with pytest.warns(TrainingRowsWarning, match="equal support vectors"):
-        dormie.compile(machine, list(machine.points) + rows[:100], risk=0.1)
+        dormie.compile(machine, list(machine.points) + rows[:100], risk=0.1, effort="quick")
     with pytest.warns(TrainingRowsWarning, match="are among fit_rows"):
-        dormie.compile(machine, rows, fit_rows=rows, risk=0.1)
+        dormie.compile(machine, rows, fit_rows=rows, risk=0.1, effort="quick")
 
 
 def test_a_scaler_before_a_python_kernel_is_applied_once() -> None:
@@ -179,5 +179,8 @@ def test_no_rows_of_words_are_said() -> None:
 
 
 def test_as_few_words_as_a_risk_needs_will_do() -> None:
-    fast, unseen = dormie.compile(of_words(), words(29, 7), fit_rows=words(200, 8), risk=0.1), words(300, 9)
+    fast, unseen = (
+        dormie.compile(of_words(), words(29, 7), fit_rows=words(200, 8), risk=0.1, effort="quick"),
+        words(300, 9),
+    )
     assert np.mean(fast.predict(unseen) != dormie.compile(of_words()).predict(unseen)) < 0.1

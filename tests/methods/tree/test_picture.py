@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from io import BytesIO
@@ -17,6 +16,7 @@ from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Value
 from dormie.methods.tree import Tree, plot
+from tests import fresh_process
 from tests.methods.tree.trees import random_tree, small_tree, tree_of
 
 pytest.importorskip("matplotlib", reason='pictures need the "plot" extra')
@@ -141,5 +141,4 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 def test_matplotlib_is_not_imported_before_a_picture_is_asked_for() -> None:
     code = "import sys, dormie.tree; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.strip() == "False"
+    assert fresh_process.printed(code).strip() == "False"

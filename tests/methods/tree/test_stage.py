@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -23,28 +20,20 @@ from dormie.methods.thresholds import NEVER
 from dormie.methods.tree import Tree
 from dormie.methods.tree.stage import TreeWalk
 from dormie.methods.tree.structure import Walk
-from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.explain import explain
-from dormie.plan.guarantee import Evidence, Exact, Risk
+from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.predictor import Predictor
-from tests import ROOT
+from tests.methods.files import RISK
+from tests.methods.stages import on_numpy
 from tests.methods.tree.trees import random_tree, small_tree, trees, walked
 from tests.properties import checks
 from tests.properties.strategies import KERNELS, adversarial_machines, by_hand, machine, rule_for
 
-RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))
-
 
 def _stage(made: Machine, tree: Tree, half_width: float = 0.3) -> TreeWalk:
     return TreeWalk(made, tree, np.full((tree.n_terminals, made.n_outputs), half_width))
-
-
-def _slow(stage: TreeWalk) -> TreeWalk:
-    """The same stage without the native core."""
-    with native.numpy_only():
-        return TreeWalk(stage.machine, stage.tree, stage.half_widths, stage.caution)
 
 
 def _ordinary(outputs: int = 3, count: int = 900, nodes: int = 60) -> tuple[TreeWalk, Floats]:
@@ -88,7 +77,7 @@ def _agrees_with_its_intervals(stage: TreeWalk, rows: Any) -> None:
 def test_native_and_numpy_follow_the_definition(case: tuple[Machine, Tree, Floats], caution: float) -> None:
     made, tree, rows = case
     stage = _stage(made, tree).cautious(caution)
-    for form in (stage, _slow(stage)):
+    for form in (stage, on_numpy(stage)):
         _follows_the_definition(made, tree, rows, form.walk(rows))
         _agrees_with_its_intervals(form, rows)
 
@@ -138,7 +127,7 @@ def test_layouts_and_sparse_rows_give_the_same_decisions() -> None:
     rows = rows.astype(np.float32).astype(np.float64)
     forms: list[Any] = [rows.astype(np.float32), np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2]]
     forms += [scipy.sparse.csr_array(rows), scipy.sparse.csr_array(rows.astype(np.float32))]
-    for each in (stage, _slow(stage)):
+    for each in (stage, on_numpy(stage)):
         whole = each.decide(rows)
         for form in forms:
             for mine, theirs in zip(each.decide(form), whole, strict=True):
@@ -159,17 +148,6 @@ def check_instruction_set() -> None:
             for i in range(len(rows)):
                 for mine, theirs in zip(stage.walk(rows[i : i + 1]), whole, strict=True):
                     np.testing.assert_array_equal(mine[0], theirs[i])
-    print(native.info()["instruction_set"])
-
-
-@pytest.mark.parametrize("isa", native.info().get("instruction_sets", []))
-def test_every_instruction_set_follows_the_definition(isa: str) -> None:
-    code = "from tests.methods.tree.test_stage import check_instruction_set; check_instruction_set()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"DORMIE_ISA": isa}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [isa]
 
 
 def test_a_single_terminal_answers_all_rows_alike() -> None:
@@ -177,7 +155,7 @@ def test_a_single_terminal_answers_all_rows_alike() -> None:
     tree = Tree(
         np.empty((0, 2)), np.empty(0), np.empty((0, 2), int), np.zeros(2, int), np.empty((0, 1)), np.ones((1, 1))
     )
-    for form in (_stage(made, tree), _slow(_stage(made, tree))):
+    for form in (_stage(made, tree), on_numpy(_stage(made, tree))):
         found = form.decide(np.zeros((5, 2)))
         assert found.answers.tolist() == [1] * 5
         assert np.asarray(found.evaluations).tolist() == [0] * 5
@@ -190,7 +168,7 @@ def test_a_point_alone_is_met_by_all_rows() -> None:
     ones = np.ones((1, 1))
     tree = Tree(2 * ones, np.zeros(1), np.array([[~0, ~0]]), np.array([0, 1]), 3 * ones, -6 * ones)
     rows = np.array([[-1.0], [0.0], [1.0], [1.2]])
-    for form in (_stage(made, tree, 0.5), _slow(_stage(made, tree, 0.5))):
+    for form in (_stage(made, tree, 0.5), on_numpy(_stage(made, tree, 0.5))):
         np.testing.assert_allclose(form.estimate(rows)[:, 0], [-12, -6, 0, 1.2])
         assert form.decide(rows).answers.tolist() == [0, 0, -1, 1]
         assert np.asarray(form.decide(rows).evaluations).tolist() == [1] * 4
@@ -201,7 +179,7 @@ def test_a_value_on_the_threshold_goes_left() -> None:
     made, ones = by_hand(Linear(), [[2.0]], [1.0]), np.ones((2, 1))
     tree = Tree(ones[:1], 2 * ones[0], np.array([[~0, ~1]]), np.arange(3), ones, ones)
     rows = np.array([[2.0], [np.nextafter(2, 3)], [-2.0]])
-    for form in (_stage(made, tree), _slow(_stage(made, tree))):
+    for form in (_stage(made, tree), on_numpy(_stage(made, tree))):
         assert form.walk(rows).terminals.tolist() == [0, 1, 0]
 
 
@@ -242,7 +220,7 @@ def test_a_terminal_that_may_never_settle_does_not_however_bold() -> None:
     half_widths[::2] = NEVER
     silent = TreeWalk(stage.machine, stage.tree, half_widths)
     for caution in (0.0, 1e-300, 1.0, 1e300):
-        for form in (silent.cautious(caution), _slow(silent.cautious(caution))):
+        for form in (silent.cautious(caution), on_numpy(silent.cautious(caution))):
             settled, terminals = np.asarray(form.decide(rows).settled), form.walk(rows).terminals
             assert not settled[terminals % 2 == 0].any()
             assert settled[terminals % 2 == 1].any() == (caution < 1e300)
@@ -282,7 +260,7 @@ def test_values_are_settled_where_half_widths_are_within_the_tolerance() -> None
     stage, rows = _ordinary(3)
     made = replace(stage.machine, rule=Value(0.6, flat=False))
     values = TreeWalk(made, stage.tree, stage.half_widths)
-    for form in (values, _slow(values)):
+    for form in (values, on_numpy(values)):
         found = form.decide(rows)
         narrow = (form.half_widths[form.walk(rows).terminals] <= 0.6).all(axis=1)
         np.testing.assert_array_equal(found.settled, narrow)
@@ -294,7 +272,7 @@ def test_rows_far_outside_meet_kernel_values_of_0() -> None:
     made, rows = machine(RBF(0.2), 20, 3)
     tree = random_tree(np.random.default_rng(1), made.kernel, made.points, rows, 15, 1)
     far = np.array([[1e160, 0, 0], [-1e300, 1e300, 5]])
-    for form in (_stage(made, tree), _slow(_stage(made, tree))):
+    for form in (_stage(made, tree), on_numpy(_stage(made, tree))):
         walk = form.walk(far)
         np.testing.assert_array_equal(walk.values, tree.constants[walk.terminals])
         np.testing.assert_array_equal(walk.terminals, form.walk(np.full((2, 3), 1e5)).terminals)
@@ -308,7 +286,7 @@ def test_what_overflows_settles_nothing(kernel: Any) -> None:
     tree = random_tree(np.random.default_rng(1), kernel, made.points, rows, 15, 1)
     huge = np.array([[1e300, 1e300, 0.0], [1e300, -1e300, 0.0], [1e200, 0.0, 1e308]])
     stage = TreeWalk(made, Tree(tree.points * 1e10, *_but_points(tree)), np.zeros((tree.n_terminals, 1)))
-    for form in (stage, _slow(stage)):
+    for form in (stage, on_numpy(stage)):
         unknown = ~np.isfinite(form.estimate(huge)).all(axis=1)
         assert unknown.any()
         assert not np.asarray(form.decide(huge).settled)[unknown].any()
@@ -327,7 +305,7 @@ def test_numbers_at_the_edges_of_floating_point_do_no_harm(case: tuple[Machine, 
     with np.errstate(all="ignore"):
         tree = random_tree(rng, made.kernel, points, mapped(made, rows), 9, made.n_outputs)
         stage = _stage(made, tree)
-        for form in (stage, _slow(stage)):
+        for form in (stage, on_numpy(stage)):
             found, estimate = form.decide(rows), form.estimate(rows)
             assert found.settled is not None
             assert np.isfinite(estimate[found.settled]).all()
@@ -377,7 +355,7 @@ def test_an_input_map_is_applied_to_rows_and_not_to_points() -> None:
     input_map = Affine(np.array([3.0, -1.0]), np.array([0.5, 4.0]))
     scaled = TreeWalk(replace(stage.machine, input_map=input_map), stage.tree, stage.half_widths)
     rows = rows[100:]  # the others are on thresholds, and rounding may move them
-    for form in (scaled, _slow(scaled)):
+    for form in (scaled, on_numpy(scaled)):
         np.testing.assert_allclose(form.estimate(input_map.inverse(rows)), stage.estimate(rows), rtol=1e-6, atol=1e-6)
 
 
@@ -385,7 +363,7 @@ def test_a_value_that_is_not_finite_is_named() -> None:
     stage, rows = _ordinary()
     for value, word in ((np.nan, "NaN"), (-np.inf, "infinite")):
         rows[4, 1] = value
-        for form in (stage, _slow(stage)):
+        for form in (stage, on_numpy(stage)):
             for use in (form.decide, form.walk, form.interval, form.estimate):
                 with pytest.raises(ValueError, match=f"row 4, column 1 is {word}"):
                     use(rows)
@@ -393,7 +371,7 @@ def test_a_value_that_is_not_finite_is_named() -> None:
 
 def test_no_rows_are_decided_without_complaint() -> None:
     stage, rows = _ordinary()
-    for form in (stage, _slow(stage)):
+    for form in (stage, on_numpy(stage)):
         assert [np.shape(part) for part in form.decide(rows[:0])] == [(0,)] * 4  # type: ignore[arg-type]
         assert form.estimate(rows[:0]).shape == (0, 3)
 

@@ -211,15 +211,14 @@ def test_the_walk_is_that_of_the_slow_twin(data: st.DataObject) -> None:
     assert (None if found is None else cautions.index(found.evidence.caution)) == expected
 
 
-@pytest.fixture
-def _unversioned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking versions up takes longer than all else here."""
-    monkeypatch.setattr("dormie.planner.risk.calibration.versions", dict)
+@pytest.fixture(params=[200, pytest.param(5000, marks=pytest.mark.slow)])
+def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many times a promise is made: a few in every run, many among the slow tests."""
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "1.0")  # which takes longer than all else here
+    return int(request.param)
 
 
-simulated = pytest.mark.usefixtures("_unversioned")
-
-ALPHA, CONFIDENCE, ROWS, DRAWS = 0.05, 0.9, 200, 1000
+ALPHA, CONFIDENCE, ROWS = 0.05, 0.9, 200
 FAMILIES = {
     "rising slowly": [0.001, 0.02, 0.045, 0.051, 0.06, 0.1],
     "all just bad": [0.0501] * 6,
@@ -230,24 +229,23 @@ FAMILIES = {
 
 
 def _share_of_broken_promises(
-    promise: Callable[[np.random.Generator], tuple[Risk | None, Callable[[float], bool]]],
+    promise: Callable[[np.random.Generator], tuple[Risk | None, Callable[[float], bool]]], draws: int
 ) -> float:
     broken = 0
-    for draw in range(DRAWS):
+    for draw in range(draws):
         found, is_bad = promise(np.random.default_rng(draw))
         broken += found is not None and is_bad(found.evidence.caution)
-    return broken / DRAWS
+    return broken / draws
 
 
-def _within_binomial_error(share: float) -> bool:
+def _within_binomial_error(share: float, draws: int) -> bool:
     delta = 1 - CONFIDENCE
-    return share <= delta + 3 * math.sqrt(delta * CONFIDENCE / DRAWS)
+    return share <= delta + 3 * math.sqrt(delta * CONFIDENCE / draws)
 
 
-@simulated
 @pytest.mark.parametrize("nested", [True, False])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str, nested: bool) -> None:
+def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str, nested: bool, draws: int) -> None:
     """Plans are numbered, cautious first; nested ones are wrong on the same rows and more, others each on its own."""
     rates = FAMILIES[name]
 
@@ -256,22 +254,20 @@ def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str,
         wrong = {float(i): (shared if nested else random.random(ROWS)) < rate for i, rate in enumerate(rates)}
         return certify(wrong.__getitem__, list(wrong), ALPHA, CONFIDENCE), lambda i: rates[int(i)] > ALPHA
 
-    assert _within_binomial_error(_share_of_broken_promises(promise))
+    assert _within_binomial_error(_share_of_broken_promises(promise, draws), draws)
 
 
-@simulated
-def test_a_plan_just_over_the_line_is_certified_about_as_often_as_allowed() -> None:
+def test_a_plan_just_over_the_line_is_certified_about_as_often_as_allowed(draws: int) -> None:
     """So the tests above can fail: the level is used up, as far as whole numbers allow."""
 
     def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
         return certify(lambda _: random.random(ROWS) < 0.0501, [1.0], ALPHA, CONFIDENCE), lambda _: True
 
     allowed = max(p for k in range(ROWS) if (p := p_value(ROWS, k, ALPHA)) <= 1 - CONFIDENCE)
-    assert _share_of_broken_promises(promise) == pytest.approx(allowed, abs=3 * math.sqrt(allowed / DRAWS))
+    assert _share_of_broken_promises(promise, draws) == pytest.approx(allowed, abs=3 * math.sqrt(allowed / draws))
 
 
-@simulated
-def test_promises_for_each_class_are_broken_no_more_often_either() -> None:
+def test_promises_for_each_class_are_broken_no_more_often_either(draws: int) -> None:
     """The bold plan is bad in one class only, where it hides among all rows."""
     rates = {3.0: [0.0, 0.01], 2.0: [0.01, 0.0501], 1.0: [0.0, 0.2]}
 
@@ -281,14 +277,13 @@ def test_promises_for_each_class_are_broken_no_more_often_either() -> None:
         found = certify(lambda c: u < np.take(rates[c], labels), [3.0, 2.0, 1.0], ALPHA, CONFIDENCE, classes=labels)
         return found, lambda caution: max(rates[caution]) > ALPHA
 
-    assert _within_binomial_error(_share_of_broken_promises(promise))
+    assert _within_binomial_error(_share_of_broken_promises(promise, draws), draws)
 
 
-@simulated
-def test_good_plans_are_certified_mostly() -> None:
+def test_good_plans_are_certified_mostly(draws: int) -> None:
     def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
         u = random.random(ROWS)
         wrong: dict[float, Any] = {2.0: u < 0.001, 1.0: u < 0.01}
         return certify(wrong.__getitem__, [2.0, 1.0], ALPHA, CONFIDENCE), lambda caution: caution == 1.0
 
-    assert _share_of_broken_promises(promise) > 0.9
+    assert _share_of_broken_promises(promise, draws) > 0.9

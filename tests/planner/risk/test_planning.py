@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,31 +17,22 @@ from sklearn.svm import SVC, SVR
 import dormie
 from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF
-from dormie.machine.rules import OneVsOneVote, Sign
-from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
+from dormie.machine.rules import Sign
+from dormie.methods import METHODS
+from dormie.methods.base import EFFORTS, CertifiedFitting, Method, Stage, Usable
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
-from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.reduced_set import ReducedSet
-from dormie.numerics.evaluate import FullSum
 from dormie.plan.guarantee import Exact, Risk
-from dormie.planner.certified import candidates
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated
-from dormie.planner.risk import planning as risk
 from dormie.planner.risk.calibration import certify
-from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities, exponential_decay
-from dormie.planner.risk.planning import Parts, Request, _scaled, sequence_of_plans
+from dormie.planner.risk.planning import Parts, Request, plan_with_risk, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
+from tests.planner.risk.fittings import calibrated_fitting
 
 _ALPHA = 0.01
-
-
-@pytest.fixture(scope="module")
-def moons() -> tuple[SVC, Any, Any]:
-    X, y = make_moons(9000, noise=0.25, random_state=0)
-    return SVC(gamma=20.0, C=10.0).fit(X[:3000], y[:3000]), X[3000:5000], X[5000:]
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +109,8 @@ def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any
     sure = ReducedSet.project(machine, machine.points[:8], [8])
     calibrated = ReducedSet.calibrated(machine, machine.points[:8], [np.ones((8, 1))], np.array([[0.5]])).cautious(3.0)
     landmarks = Geometry.build(machine, machine.points[:8])
-    scaled = _scaled((calibrated, sure, landmarks), 2.0)
-    assert scaled[1:] == (sure, landmarks)
+    scaled = [stage.scaled(2.0) for stage in (calibrated, sure, landmarks)]
+    assert scaled[1:] == [sure, landmarks]
     assert scaled[0].caution == 6.0  # type: ignore[attr-defined]
     np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
 
@@ -140,73 +132,34 @@ def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any,
     assert all(not stages[-1].certified for stages in plans.values())
 
 
-def test_estimates_that_are_right_never_flip_and_constant_errors_flip_what_they_reach() -> None:
-    outputs = np.array([[-2.0], [-0.1], [0.1], [2.0]])
-    rule = Sign(np.array([0, 1]))
-    assert not exchange_probabilities(rule, outputs, outputs, 0).any()
-    estimates = outputs + 1.0  # too high by 1 everywhere: what is estimated between 0 and 1 is negative in truth
-    assert exchange_probabilities(rule, estimates, outputs, 0).tolist() == [0, 1, 0, 0]
+class _Recorder(Method):
+    """Has no candidates, and keeps the efforts at which certified ones were asked for."""
+
+    stage = Dense
+
+    def __init__(self) -> None:
+        self.efforts: list[str] = []
+
+    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - the protocol's
+        return Usable()
+
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+        self.efforts.append(fitting.effort.name)
+        yield from ()
 
 
-def test_exchange_probabilities_are_shares_of_exchanged_errors() -> None:
-    rng = np.random.default_rng(0)
-    rule = OneVsOneVote(np.array([0, 1, 2]))
-    outputs = rng.normal(size=(40, 3))
-    estimates = outputs + 0.5 * rng.normal(size=(40, 3))
-    errors = estimates - outputs
-    every = np.array([np.mean(rule.answer(row - errors) != rule.answer(row[None])) for row in estimates])
-    found = exchange_probabilities(rule, estimates, outputs, 0)
-    assert np.abs(found - every).max() < 5 * 0.5 / np.sqrt(64)
-    assert abs(found.mean() - every.mean()) < 0.03
-
-
+@pytest.mark.parametrize(("far_ahead", "expected"), [(0.0, ["quick", "normal"]), (np.inf, ["quick"])])
 def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as_fast(
-    moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch
+    moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch, far_ahead: float, expected: list[str]
 ) -> None:
-    svc, rows, _ = moons
-    efforts: list[str] = []
-
-    def spy(*arguments: Any) -> Any:
-        efforts.append(arguments[3].name)
-        return candidates(*arguments)
-
-    monkeypatch.setattr(risk, "candidates", spy)
-    monkeypatch.setattr(risk, "_FAR_AHEAD", 0.0)
-    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
-    assert efforts[:2] == ["quick", "normal"]
-    efforts.clear()
-    monkeypatch.setattr(risk, "_FAR_AHEAD", np.inf)
-    dormie.compile(svc, rows, risk=_ALPHA, methods=["reduced_set", "linear_filter"])
-    assert efforts == ["quick"]
-
-
-@pytest.mark.parametrize("mean", [0.3, 1.0])
-def test_what_is_wrong_at_higher_cautions_shows_in_how_fast_it_vanishes(mean: float) -> None:
-    cautions = np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
-    takes = 0.5 + np.random.default_rng(0).exponential(mean, 400)
-    wrong = np.array([np.sum(takes > caution) for caution in cautions], dtype=float)
-    found = exponential_decay(cautions, wrong)
-    expected = 400 * np.exp(-(cautions - 0.5) / mean)
-    assert (np.abs(np.log(found) - np.log(expected))[:3] < 0.8).all()
-    assert (np.diff(exponential_decay(cautions, np.zeros(7))) < 0).all()  # where none was seen there may still be some
-    assert exponential_decay(cautions, np.zeros(7))[0] == 0.5
-
-
-def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[SVC, Any, Any]) -> None:
-    svc, rows, _ = moons
-    machine = dormie.read(svc)
-    outputs = FullSum(machine).outputs(rows)
-    cautions = [0.1, 0.5, 1.0, 2.0]
-    stage = LinearFilter.fit(machine, rows)
-    found = decay_probabilities(stage, cautions, rows, machine.rule.answer(outputs))
-    totals = [float(chances.sum()) for chances in found]
-    assert totals == sorted(totals, reverse=True)
-    boldest = stage.cautious(0.1).decide(rows)
-    assert totals[0] == pytest.approx(np.sum(boldest.settled & (boldest.answers != machine.rule.answer(outputs))) + 0.5)
-    for caution, chances in zip(cautions, found, strict=True):
-        settled = stage.cautious(caution).decide(rows).settled
-        assert settled is not None
-        assert not chances[~settled].any()
+    machine, request = dormie.read(moons[0]), Request(_ALPHA, 0.95, False, 0)
+    parts = Parts.of(machine, moons[1], None, request)
+    recorder = _Recorder()
+    monkeypatch.setitem(METHODS, "recorder", recorder)
+    plan_with_risk(
+        machine, ["reduced_set", "linear_filter", "recorder"], parts, request, EFFORTS["normal"], Progress(), far_ahead
+    )
+    assert recorder.efforts == expected
 
 
 def test_where_nothing_is_gained_the_plan_is_exact() -> None:
@@ -215,36 +168,6 @@ def test_where_nothing_is_gained_the_plan_is_exact() -> None:
     fast = dormie.compile(svc, X[300:], risk=_ALPHA)
     assert fast.plan.guarantee == Exact()
     assert (fast.predict(X) == svc.predict(X)).all()
-
-
-def _fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, asked: bool) -> CalibratedFitting:
-    fit, measure = Sample.of(machine, fitting), Sample.of(machine, measuring)
-    return CalibratedFitting(machine, fit, measure, EFFORTS[effort], asked, 0, Progress())
-
-
-@pytest.mark.parametrize(
-    ("effort", "names", "expected"),
-    [
-        ("quick", None, {"linear_filter", "reduced_set"}),
-        ("thorough", None, {"linear_filter", "reduced_set", "nearest", "tree"}),
-        ("quick", ["nearest"], {"nearest"}),
-    ],
-)
-def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_disagreement(
-    moons: tuple[SVC, Any, Any], effort: str, names: list[str] | None, expected: set[str]
-) -> None:
-    svc, rows, _ = moons
-    fitting = _fitting(dormie.read(svc), rows[:500], rows[500:700], effort, names is not None)
-    families = [*calibrated.candidates(fitting, names)]
-    assert {family.stages[0].name for family in families} == expected
-    for family in families:
-        cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]
-        assert len(cautions) > 3
-        assert cautions == sorted(cautions)
-        assert not any(stage.certified for stage in family.stages)
-        assert len(family.disagreement) == len(cautions)
-        bold, careful = family.stages[0], family.stages[-1]
-        assert np.mean(bold.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
 
 
 def test_kernels_without_bounds_can_have_a_risk_too() -> None:
@@ -301,12 +224,13 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
         dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])
 
 
-def test_the_promise_holds_over_draws_of_certifying_rows() -> None:
-    """The family that compile walks through, certified on 600 draws from a population whose rates are known."""
-    draws, rows_drawn, alpha, confidence = 600, 400, 0.03, 0.9
+@pytest.mark.parametrize("draws", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
+    """The family that compile walks through, certified on draws from a population whose rates are known."""
+    rows_drawn, alpha, confidence = 400, 0.03, 0.9
     X, y = make_moons(24_000, noise=0.3, random_state=1)
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
-    fitting = _fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
+    fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
     full = Dense(machine)
     race = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
     plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)

@@ -77,6 +77,7 @@ def fit(
     start: str = "middles",
     seed: int = 0,
     outputs: Floats | None = None,
+    most_rows: int = _MOST_ROWS,
 ) -> Reduced:
     """Reduced sets of one or several sizes, nested: each is a prefix of the next.
 
@@ -87,6 +88,7 @@ def fit(
                greedily to approximate w
     seed       for k-means and for the batches of rows
     outputs    the machine's outputs for these rows, if the caller has them
+    most_rows  a sample of this many rows is used if there are more
     """
     nested = _checked_sizes(machine, sizes)
     require_derivative(machine.kernel)
@@ -98,7 +100,7 @@ def fit(
         loss: Objective = (
             Norm(bare, nested)
             if name == "norm"
-            else _outputs_objective(machine, bare, scale, rows, nested, seed, outputs)
+            else _outputs_objective(machine, bare, scale, rows, nested, seed, outputs, most_rows)
         )
         vectors = _vectors(bare, nested, loss, method, start, seed, progress)
         progress.say("solving for the weights")
@@ -157,11 +159,18 @@ def _require_no_geometry(kernel: Kernel, objective: str, start: str) -> None:
 
 
 def _outputs_objective(
-    machine: Machine, bare: Machine, scale: float, rows: Any, nested: tuple[int, ...], seed: int, outputs: Floats | None
+    machine: Machine,
+    bare: Machine,
+    scale: float,
+    rows: Any,
+    nested: tuple[int, ...],
+    seed: int,
+    outputs: Floats | None,
+    most_rows: int,
 ) -> Outputs:
     """The objective on the rows: on a sample of very many rows, on rows and support vectors if rows are few."""
     checked = check_rows(rows, machine)
-    given = mapped(machine, sample_rows(machine, checked, _MOST_ROWS, seed))
+    given = mapped(machine, sample_rows(machine, checked, most_rows, seed))
     if len(given) < checked.shape[0]:
         outputs = None
     if len(given) < _ROWS_A_VECTOR * nested[-1]:

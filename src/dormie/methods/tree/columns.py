@@ -1,6 +1,6 @@
 """Kernel values of the rows a tree is grown on with the points it may use: the columns of the paper's matrix X.
 
-If X has at most `MOST_VALUES` entries, all of it is evaluated once. Otherwise every node chooses among a random subset
+If X has at most `most_values` entries, all of it is evaluated once. Otherwise every node chooses among a random subset
 of the columns, at most `MOST_COLUMNS` and as many as fit into memory. They are evaluated for the rows of the node and
 dropped once its split is found, so that memory stays below about 600 MB for any number of rows and points.
 """
@@ -8,7 +8,7 @@ dropped once its split is found, so that memory stays below about 600 MB for any
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from dormie.machine.kernels import Kernel
 from dormie.machine.rows import some
 from dormie.methods.tree.structure import Integers
 
-MOST_VALUES = 1 << 25  # 256 MiB
 MOST_COLUMNS = 4096
 _MOMENT_ROWS = 1000  # rows for the means and variances of columns
 _ROUNDING = 1e-13  # relative to a column's largest value
@@ -43,7 +42,7 @@ class Columns:
     points: Any
     rows: Any
     seed: int
-    most_values: int = MOST_VALUES
+    most_values: ClassVar[int] = 1 << 25  # 256 MiB
 
     @property
     def complete(self) -> bool:

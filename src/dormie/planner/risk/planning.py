@@ -89,9 +89,18 @@ def _points_and(machine: Machine, rows: Any) -> Any:
 
 
 def plan_with_risk(
-    machine: Machine, names: list[str] | None, parts: Parts, request: Request, effort: Effort, progress: Progress
+    machine: Machine,
+    names: list[str] | None,
+    parts: Parts,
+    request: Request,
+    effort: Effort,
+    progress: Progress,
+    far_ahead: float = _FAR_AHEAD,
 ) -> Chosen | None:
-    """The stages, their risk, and the timings; None if an exact plan is as good."""
+    """The stages, their risk, and the timings; None if an exact plan is as good.
+
+    A plan that takes at most a share `far_ahead` of the time of a quickly fitted exact plan is compared with no other.
+    """
     full = Dense(machine)
     right = full.decide(parts.certifying).answers
     classes = machine.rule.labels(right) if request.per_class else None
@@ -117,7 +126,7 @@ def plan_with_risk(
         return None
     safe = plans[risk.evidence.caution]
     ours, theirs = race.timed(safe, exact)
-    if ours.microseconds > _FAR_AHEAD * theirs.microseconds:  # an exact plan fitted with the full effort may be faster
+    if ours.microseconds > far_ahead * theirs.microseconds:  # an exact plan fitted with the full effort may be faster
         entries = _certified(machine, names, parts, effort, progress)
         exact, trials = Race(full, entries, parts.choosing).winner()
         ours, theirs = race.timed(safe, exact)

@@ -1,0 +1,50 @@
+"""What `explain` tells of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import dormie
+from dormie.machine import Machine
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import OneVsOneVote
+from dormie.methods.dense import Dense
+from dormie.plan.guarantee import Count, Evidence, Exact, Risk
+from dormie.plan.plan import Plan, Source
+
+
+def _three_classes() -> Plan:
+    rule = OneVsOneVote(np.array(["ash", "elm", "oak"]))
+    made = Machine(RBF(1.0), np.eye(3), np.eye(3), np.zeros(3), rule)
+    return Plan(made, (Dense(made),), Exact(), Source("by hand", 3))
+
+
+def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
+    evidence = Evidence(5000, 1, 0.0403, 17.0, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
+    plan = replace(_three_classes(), guarantee=Risk(1e-3, 0.95, evidence))
+    text = dormie.Predictor(plan).explain()
+    promise = "risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence"
+    for part in (
+        f"Promise: {promise}.",
+        "disagreement on 1 of 5,000 rows that nothing was fitted on",
+        "p-value 0.04",
+        "7 plans were tested, from the most cautious on, in an order fixed before; this is the last that passed",
+        "2024-12-31, seed 3, dormie 0.1, numpy 2.0",
+        "it holds for rows exchangeable with those",
+    ):
+        assert part in text
+    assert f"promise: {promise}" in repr(dormie.Predictor(plan))
+    classes = (Count("ash", 4500, 0), Count("elm", 500, 1))
+    text = dormie.Predictor(replace(plan, guarantee=Risk(0.1, 0.95, replace(evidence, classes=classes)))).explain()
+    assert "at most 10 % of the rows of each class (ash, elm) get another answer" in text
+    assert "class ash: on 0 of 4,500\n" in text
+    assert "class elm: on 1 of 500\n" in text
+    assert "of the classes listed" in text
+
+
+def test_explain_tells_what_the_full_sum_of_a_risk_plan_is() -> None:
+    plan, risk = _three_classes(), Risk(0.1, 0.9, Evidence(500, 0, 1e-20, 1.0, 1, "2024-12-31", 0))
+    rounded = replace(plan, stages=(Dense(plan.machine).rounded(),), guarantee=risk)
+    assert "dense(float32): the full sum, in float32\n" in dormie.Predictor(rounded).explain()

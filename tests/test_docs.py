@@ -1,0 +1,100 @@
+"""Python code in README.md, CONTRIBUTING.md and docs/ runs as it stands: block after block, one namespace a file.
+
+What the prose takes for granted (a trained `svc`, rows `X`, ...) is in `_given`. A block that is not meant to run is
+not marked as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC, SVR
+
+import dormie
+from dormie.convert.libsvm.writer import write_libsvm
+from dormie.estimators import SupportVectorTree
+from dormie.machine.kernels import Custom
+from dormie.machine.rules import Sign
+from tests import ROOT
+
+DOCUMENTS = [
+    path
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+    if path.exists() and "```python" in path.read_text("utf-8")
+]
+
+
+def _blocks(document: Path) -> list[Any]:
+    """The Python blocks, compiled with the lines that they have in the document."""
+    text = document.read_text("utf-8")
+    found = re.finditer(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [
+        compile("\n" * text.count("\n", 0, block.start(1)) + block.group(1), str(document), "exec") for block in found
+    ]
+
+
+def _pairs(a: Any, b: Any) -> Any:
+    """A kernel of strings: how many pairs of letters both have."""
+    found = [[{s[i : i + 2] for i in range(len(s) - 1)} for s in strings] for strings in (a, b)]
+    return np.array([[float(len(u & v)) for v in found[1]] for u in found[0]])
+
+
+def _given(folder: Path) -> dict[str, Any]:
+    """Small models and rows, by the names that the documents have for them."""
+    X, y = make_moons(3600, noise=0.2, random_state=0)
+    X_train, y_train, X_held_out = X[:300], y[:300], X[600:]
+    svc = SVC(C=10.0).fit(X_train, y_train)
+    write_libsvm(dormie.read(svc), folder / "svm.model")
+    strings = ["".join(letters) for letters in np.random.default_rng(0).choice([*"acgt"], size=(80, 6))]
+    return {
+        "dormie": dormie,
+        "SVC": SVC,
+        "SupportVectorTree": SupportVectorTree,
+        "Custom": Custom,
+        "Sign": Sign,
+        "svc": svc,
+        "svr": SVR().fit(X_train, X_train[:, 0]),
+        "machine": dormie.read(svc),
+        "X_train": X_train,
+        "X": X_train,
+        "y": y_train,
+        "x": X[400],
+        "X_new": X[300:600],
+        "X_held_out": X_held_out,
+        "kernel": _pairs,
+        "strings": strings,
+        "support_strings": strings[:30],
+        "weights": np.where(["ac" in string for string in strings[:30]], 1.0, -0.2),
+        "bias": 0.5,
+        "classes": np.array(["no", "yes"]),
+    }
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_code_blocks_run(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    names = _given(tmp_path)
+    blocks = _blocks(document)
+    assert blocks
+    for block in blocks:
+        exec(block, names)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_block_that_fails_is_named_by_its_line(tmp_path: Path) -> None:
+    document = tmp_path / "WRONG.md"
+    document.write_text("# Wrong\n\n```python\nx = 1\n```\n\ntext\n\n```python\ny = x\nz = no_such_name\n```\n")
+    names: dict[str, Any] = {}
+    first, second = _blocks(document)
+    exec(first, names)
+    with pytest.raises(NameError) as failed:
+        exec(second, names)
+    assert (failed.traceback[-1].path, failed.traceback[-1].lineno) == (document, 10)  # counted from 0
