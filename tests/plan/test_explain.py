@@ -27,15 +27,16 @@ def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
     text = dormie.Predictor(plan).explain()
     promise = "risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence"
     for part in (
-        f"Promise: {promise}.",
-        "disagreement on 1 of 5,000 rows that nothing was fitted on",
+        f"Guarantee:\n  {promise}\n",
+        "disagreement with the full sum on 1 of 5,000 held-out rows",
         "p-value 0.04",
-        "7 plans were tested, from the most cautious on, in an order fixed before; this is the last that passed",
+        "7 plans were tested in an order fixed beforehand, from the most cautious to bolder ones; "
+        "this is the last that passed",
         "2024-12-31, seed 3, dormie 0.1, numpy 2.0",
-        "it holds for rows exchangeable with those",
+        "it holds for rows exchangeable with the held-out ones",
     ):
         assert part in text
-    assert f"promise: {promise}" in repr(dormie.Predictor(plan))
+    assert f"guarantee: {promise}" in repr(dormie.Predictor(plan))
     classes = (Count("ash", 4500, 0), Count("elm", 500, 1))
     text = dormie.Predictor(replace(plan, guarantee=Risk(0.1, 0.95, replace(evidence, classes=classes)))).explain()
     assert "at most 10 % of the rows of each class (ash, elm) get another answer" in text

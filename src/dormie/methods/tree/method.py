@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
-from dormie.methods.tree.fitted_tree import fitted
+from dormie.methods.base import EFFORTS, CalibratedFitting, CautiousStage, Method, Usable
 from dormie.methods.tree.stage import TreeWalk
 
 _MOST_ROWS = 20_000  # for growing a tree
@@ -17,13 +16,20 @@ class _TreeMethod(Method):
     stage = TreeWalk
     needs_risk = True
 
-    def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - only kernel values are used
+    def is_usable_for(self, machine: Machine) -> Usable:
+        least = _LEAST_SHRINKING * min(effort.tree_evaluations[0] for effort in EFFORTS.values())
+        if machine.n_points < least:
+            return Usable(
+                f"{self.name} saves nothing on a machine of {machine.n_points} points, fewer than {least}: leave it out"
+            )
         return Usable()
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
         machine, measuring = fitting.machine, fitting.measuring
         if not (fitting.asked or fitting.effort.rarely_fastest or machine.kernel.is_python):
             return
+        from dormie.methods.tree.fitted_tree import fitted  # here: start-up time, few plans grow a tree
+
         few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
         for evaluations in fitting.effort.tree_evaluations:
             if evaluations * _LEAST_SHRINKING <= machine.n_points:

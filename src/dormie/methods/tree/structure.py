@@ -24,6 +24,7 @@ import numpy.typing as npt
 from dormie.machine import Floats
 from dormie.machine.kernels import Kernel
 from dormie.machine.rows import some
+from dormie.machine.typing import frozen_floats
 
 Integers = npt.NDArray[np.int64]
 
@@ -94,7 +95,7 @@ class Tree:
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", _points(self.points))
         for name in ("thresholds", "weights", "constants"):
-            object.__setattr__(self, name, np.atleast_1d(_floats(name, getattr(self, name))))
+            object.__setattr__(self, name, np.atleast_1d(frozen_floats(getattr(self, name), f"tree: {name}")))
         for name in ("children", "offsets"):
             object.__setattr__(self, name, _integers(name, getattr(self, name)))
         self._check_shapes()
@@ -229,18 +230,8 @@ def _points(points: Any) -> Any:
     if points.ndim == 0:
         raise ValueError(f"tree: points must be a matrix or a list, one for each node, got {points!r}")
     if points.dtype.kind in "fiub" and points.ndim == 2:
-        return _floats("points", points)
+        return frozen_floats(points, "tree: points")
     return points.copy()
-
-
-def _floats(name: str, values: Any) -> Floats:
-    """A private, read-only float64 copy; raises ValueError unless all numbers are finite."""
-    array = np.array(values, dtype=np.float64, order="C")
-    if not np.isfinite(array).all():
-        where = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise ValueError(f"tree: {name} must be finite, found {array[tuple(where)]} at {where}")
-    array.setflags(write=False)
-    return array
 
 
 def _integers(name: str, values: Any) -> Integers:
