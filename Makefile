@@ -21,7 +21,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 test: check
 	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_PARALLEL)
 
-# Hours: what is too long for every run, at full size.
+# What takes too long for every run: big sizes, simulations of the statistical guarantees, soak and sanitizers.
 test-slow: $(VENV)/.test soak sanitize
 	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_PARALLEL) -m slow
 

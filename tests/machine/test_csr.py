@@ -10,7 +10,9 @@ import pytest
 import scipy.sparse
 
 from dormie.machine.rows import require_finite
-from tests.machine.predictors import FAST, METHODS
+from tests.machine.predictors import MACHINE, METHODS, predictor_of
+
+FAST = predictor_of(MACHINE)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,7 +10,10 @@ import polars as pl
 import pytest
 
 from dormie.machine.frames import values_of_frame
-from tests.machine.predictors import FAST, FAST_NAMED, VALUES, WHOLE
+from tests.machine.predictors import MACHINE, NAMED, WHOLE, predictor_of
+
+FAST, FAST_NAMED = predictor_of(MACHINE), predictor_of(NAMED)
+VALUES = FAST.decision_function(WHOLE.astype(np.float64))
 
 
 @pytest.mark.parametrize("kind", [bool, "boolean"])

@@ -16,8 +16,11 @@ from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rows import check_rows
 from dormie.machine.rules import Sign
 from dormie.numerics.evaluate import FullSum
-from tests.machine.predictors import FAST, MACHINE, METHODS, VALUES, WHOLE, _predictor
+from tests.machine.predictors import MACHINE, METHODS, WHOLE, predictor_of
 from tests.properties.strategies import by_hand, machine
+
+FAST = predictor_of(MACHINE)
+VALUES = FAST.decision_function(WHOLE.astype(np.float64))
 
 
 def _record_field(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -258,7 +261,7 @@ def test_the_first_value_that_is_not_finite_is_named_whichever_thread_finds_one(
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame], ids=["dense", "csr", "pandas"])
 @pytest.mark.parametrize("labels", [np.array(["no", "yes"]), np.array([False, True]), np.array([3, 7])], ids=str)
 def test_no_rows_give_no_answers_of_the_labels_own_type(form: Any, labels: Any) -> None:
-    fast = _predictor(replace(MACHINE, rule=Sign(labels)))
+    fast = predictor_of(replace(MACHINE, rule=Sign(labels)))
     rows = form(np.zeros((0, 4)))
     answers, trace = fast.predict(rows), fast.trace(rows)
     assert (answers.shape, answers.dtype) == ((0,), labels.dtype)

@@ -34,7 +34,7 @@ def csr_arguments(rows: Any, index: type = np.int32) -> tuple[Any, ...]:
     return matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index), matrix.shape[1]
 
 
-def _term_sizes(kernel: Kernel, rows: Floats, points: Floats) -> Floats:
+def term_sizes(kernel: Kernel, rows: Floats, points: Floats) -> Floats:
     """The size that rounding a kernel value in float64 is relative to."""
     match kernel:
         case Linear():
@@ -47,9 +47,9 @@ def _term_sizes(kernel: Kernel, rows: Floats, points: Floats) -> Floats:
             reach = np.linalg.norm(rows, axis=1)[:, None] + np.linalg.norm(points, axis=1)
             return np.asarray(kernel.matrix(rows, points) * (1 + gamma * reach**2))
         case Normalized(RBF()):
-            return _term_sizes(kernel.kernel, rows, points)
+            return term_sizes(kernel.kernel, rows, points)
         case Normalized(inner):
-            return np.asarray(kernel.scale(rows)[:, None] * _term_sizes(inner, rows, points) * kernel.scale(points))
+            return np.asarray(kernel.scale(rows)[:, None] * term_sizes(inner, rows, points) * kernel.scale(points))
     raise TypeError(kernel)
 
 
@@ -57,7 +57,7 @@ def sizes(machine: Machine, rows: Any) -> Floats:
     """What the error of a float64 output is measured against."""
     x = np.asarray(rows, dtype=np.float64)
     x = x if machine.input_map is None else machine.input_map(x)
-    terms = _term_sizes(machine.kernel, x, machine.points)
+    terms = term_sizes(machine.kernel, x, machine.points)
     return np.asarray(terms @ np.abs(machine.weights) + np.abs(machine.bias))
 
 

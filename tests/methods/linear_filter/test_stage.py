@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -333,7 +332,7 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 
 def test_the_native_core_checks_for_itself() -> None:
     made, rows = _ordinary(3)
-    core, kept = importlib.import_module("dormie.numerics._native"), native.native_machine(made)
+    core, kept = native.native_module(), native.native_machine(made)
     for vectors, bias in ((np.ones((3, 5)), np.ones(3)), (np.ones((2, 4)), np.ones(3)), (np.ones((3, 4)), np.ones(2))):
         with pytest.raises(ValueError, match="do not fit"):
             core.LinearFilter(kept, vectors, bias)

@@ -5,7 +5,6 @@ Whoever writes a file can write any thresholds into it; what must not happen is 
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +121,7 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 def test_the_native_core_checks_for_itself(change: Change) -> None:
     plan, _ = _plan("cells")
     arrays = change(plan.stages[0].state()[1])
-    core, kept = importlib.import_module("dormie.numerics._native"), native.native_machine(plan.machine)
+    core, kept = native.native_module(), native.native_machine(plan.machine)
     with pytest.raises(ValueError, match="do not fit together"):
         core.Nearest(kept, *(np.ascontiguousarray(arrays[name]) for name in NEIGHBOURS))
 

@@ -6,7 +6,6 @@ array or settles rows from numbers that mean nothing.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +127,7 @@ def test_arrays_that_no_build_gave_are_refused(change: Change, tmp_path: Path) -
 def test_the_native_core_checks_for_itself(sizes: list[int]) -> None:
     plan, _ = _plan()
     points, _, weights, rho = (plan.stages[0].state()[1][name] for name in VECTORS)
-    core = importlib.import_module("dormie.numerics._native")
+    core = native.native_module()
     kept: Any = native.native_machine(plan.machine)
     with pytest.raises(ValueError, match="do not fit together"):
         core.ReducedSet(kept, points, np.array(sizes, dtype=np.int64), weights, rho)

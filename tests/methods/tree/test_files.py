@@ -5,7 +5,6 @@ Whoever writes a file can write any tree into it; what must not happen is that t
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ def test_arrays_that_are_no_tree_are_refused(change: Change, tmp_path: Path) -> 
 
 def _native(arrays: dict[str, Any]) -> Any:
     made, _ = machine(RBF(0.3), 60, 3, 3)
-    core: Any = importlib.import_module("dormie.numerics._native")
+    core: Any = native.native_module()
     return core.Tree(native.native_machine(made), *(arrays[name] for name in _TREE))
 
 

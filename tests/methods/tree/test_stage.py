@@ -48,7 +48,7 @@ def _follows_the_definition(made: Machine, tree: Tree, rows: Any, walk: Walk) ->
     """Every turn is the one that the kernel value tells, unless it is on the threshold up to rounding; and the value is
     that of the terminal's model."""
     x = mapped(made, rows)
-    k, sizes = made.kernel.matrix(x, tree.points), checks._term_sizes(made.kernel, x, tree.points)
+    k, sizes = made.kernel.matrix(x, tree.points), checks.term_sizes(made.kernel, x, tree.points)
     rounding = 1e-13 * (sizes + np.abs(tree.thresholds))
     for i, terminal in enumerate(walk.terminals.tolist()):
         path = list(tree.paths[terminal])
