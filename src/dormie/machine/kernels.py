@@ -3,8 +3,8 @@
 Bounds that use geometry (Cauchy-Schwarz, projections) require `positive_semidefinite`; one-sided bounds require
 `nonnegative`. `matrix` computes a kernel matrix with NumPy, and tests compare the native core with it.
 
-A new kernel needs a class here, a bound on its rounding in `dormie.numerics.rounding`, and, to run in the native core,
-an entry in `dormie.numerics.backend` and in native/ops.hpp. Until then `Custom` serves.
+"How to add a kernel" in CONTRIBUTING.md lists what a new kernel needs besides a class here: every guarantee rests on
+bounds of its rounding. Until it has them, `Custom` serves.
 """
 
 from __future__ import annotations

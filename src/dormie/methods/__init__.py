@@ -10,7 +10,7 @@
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors, not one-vs-rest        | DeCoste & Mazzoni 2003  |
 | reduced_set   | certified or calibrated | positive semi-definite kernel                 | Burges & Schölkopf 1997 |
-| tree          | calibrated              | nothing                                       | Ukkonen 2010            |
+| tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
 "Positive semi-definite" excludes Python functions as kernels, whose rounding is not known. A certified stage is always
 right; a calibrated stage has thresholds measured on rows, and serves plans with a stated risk.
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dormie.methods import dense, fast_stopping, geometry, linear_filter, nearest, reduced_set
 from dormie.methods.base import Method
-from dormie.methods.tree.method import METHOD as TREE  # the package itself is `dormie.tree`, for users
+from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
 METHODS: dict[str, Method] = {
     method.name: method

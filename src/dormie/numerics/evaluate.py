@@ -41,7 +41,7 @@ class FullSum:
             return reference.outputs(self.machine, rows)
         outputs, lost = self.core.outputs(*backend.arguments(rows))
         if lost is not None:  # rows whose evaluation left the range of float64
-            outputs[lost] = self.source.outputs(rows[lost])
+            outputs[lost] = self.source_sum.outputs(rows[lost])
         return outputs  # type: ignore[no-any-return]
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
@@ -53,10 +53,10 @@ class FullSum:
             middle, radius = reference.interval(self.machine, rows)
         lost = ~np.isfinite(radius).all(axis=1)
         if lost.any() and not self.machine.kernel.is_python:
-            middle[lost], radius[lost] = self.source.interval(some(rows, np.flatnonzero(lost)))
+            middle[lost], radius[lost] = self.source_sum.interval(some(rows, np.flatnonzero(lost)))
         return unbounded_where_not_finite(middle, radius)
 
     @cached_property
-    def source(self) -> SourceSum:
+    def source_sum(self) -> SourceSum:
         """The model's own sum, for rows that are within its rounding of the border, or out of range."""
         return SourceSum(self.machine)

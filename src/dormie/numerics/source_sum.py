@@ -25,27 +25,27 @@ class SourceSum:
     """The own sum of the model that a machine was read from; `source` is the machine before exact rewrites."""
 
     def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self.source = machine if machine.origin is None else machine.origin.machine
+        self._rewritten = machine
+        self.machine = machine if machine.origin is None else machine.origin.machine  # as it was read
 
     def outputs(self, rows: Any) -> Floats:
         """The outputs of checked rows."""
         if self._native is None:
-            return source_reference.source_outputs(self.source, rows)
+            return source_reference.source_outputs(self.machine, rows)
         return self._native.outputs(*backend.arguments(rows, is_sparse(rows)))  # type: ignore[no-any-return]
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """The outputs of checked rows, and a bound on their distance from the machine's real-number value."""
         with np.errstate(over="ignore"):
-            norms = np.linalg.norm(mapped(self._machine, rows), axis=1)
-        return unbounded_where_not_finite(self.outputs(rows), source_margin(self._machine)(norms))
+            norms = np.linalg.norm(mapped(self._rewritten, rows), axis=1)
+        return unbounded_where_not_finite(self.outputs(rows), source_margin(self._rewritten)(norms))
 
     @cached_property
     def _native(self) -> Any:
         # Built when a row first needs it: few rows do, and BLAS takes longer to import than dormie.
-        if self.source.kernel.is_python:
+        if self.machine.kernel.is_python:
             return None
-        return backend.build("SourceSum", self.source, *_map_steps(self.source), _ddot_of(self.source))
+        return backend.build("SourceSum", self.machine, *_map_steps(self.machine), _ddot_of(self.machine))
 
 
 def unbounded_where_not_finite(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:

@@ -1,7 +1,7 @@
 """From a model to a plan: read it, simplify it exactly, and choose the stages by measurements on sample rows.
 
-Candidates (`certified.py`) race on the same rows on this computer, in turns, each timed by its best of several runs
-(`race.py`). The cheapest cascade is chosen only if it is clearly faster than the dense stage alone. With a risk,
+Candidates (`certified_candidates.py`) race on the same rows on this computer, in turns, each timed by its best of
+several runs (`race.py`). The cheapest cascade is chosen only if it is clearly faster than the dense stage alone. With a risk,
 `risk/planning.py` makes the plan.
 """
 
@@ -26,7 +26,7 @@ from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.guarantee import Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source, Trial, versions
 from dormie.plan.text import few
-from dormie.planner.certified import candidates
+from dormie.planner.certified_candidates import candidates
 from dormie.planner.options import (
     CONFIDENCE,
     certified_guarantee,

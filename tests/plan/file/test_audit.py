@@ -329,13 +329,16 @@ def _with_schema(text: str | bytes) -> bytes:
         ('{"a": {"b": 1, "b": 2}}', "comes twice"),
         ('{"protocol": NaN}', "not finite: NaN"),
         ('{"protocol": -Infinity}', "not finite: -Infinity"),
-        ('{"protocol": 1e999, "dormie": "1"}', "which protocol"),
+        ('{"protocol": 1e999, "dormie": "1"}', "cannot be read"),
+        ('{"protocol":1}', "not laid out as dormie writes it"),
+        ('{\n "dormie": "é"\n}', "not laid out as dormie writes it"),
+        ('{\n "protocol": 1,\n "dormie": "1"\n}', "not laid out as dormie writes it"),
         ('{"protocol": ' + "9" * 100_000 + "}", "whole number of 100000 digits"),
         ('{"protocol": ' + "[" * 100_000 + "]" * 100_000 + "}", "cannot be read"),
         ('{"a": ' * 100_000 + "1" + "}" * 100_000, "cannot be read"),
         ('{"a": "' + "x" * (9 << 20) + '"}', "at most 4,194,304 are read"),
     ],
-    ids=range(13),
+    ids=range(16),
 )
 def test_a_schema_that_is_not_plain_json_is_refused(text: str | bytes, message: str, tmp_path: Path) -> None:
     _assert_refused(tmp_path, _with_schema(text), message)

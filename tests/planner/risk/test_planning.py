@@ -25,7 +25,7 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
 from dormie.plan.guarantee import Exact, Risk
 from dormie.planner.race import Race
-from dormie.planner.risk import calibrated
+from dormie.planner.risk import calibrated_candidates
 from dormie.planner.risk.calibration import certify
 from dormie.planner.risk.planning import Parts, Request, plan_with_risk, sequence_of_plans
 from dormie.predictor import cascade as flow
@@ -232,7 +232,7 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
     fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
     full = Dense(machine)
-    race = Race(full, calibrated.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
+    race = Race(full, calibrated_candidates.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
     plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
     population = X[2500:]
     right = full.decide(population).answers

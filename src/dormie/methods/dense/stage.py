@@ -55,7 +55,9 @@ class Dense(Stage):
     def words(self) -> str:
         if not self.certified:
             return "the full sum, in float32"
-        return "the full sum, in float32 with a bound on its rounding error, then in float64 for rows that leaves open"
+        if not self._screens:
+            return "the full sum, in float64"
+        return "the full sum: in float32 with a bound on its rounding error, and more exactly for rows still undecided"
 
     def decide(self, rows: Any) -> Decisions:
         machine, full_sum = self.machine, self.full_sum
@@ -68,11 +70,11 @@ class Dense(Stage):
             answers, evaluations, left = reference.decide(machine, rows)
         if left is None:
             return Decisions(answers, None, evaluations)
-        source = full_sum.source
+        source_sum = full_sum.source_sum
         with np.errstate(over="ignore", invalid="ignore"):  # overflow gives an answer too, as in the model
-            answers[left] = machine.rule.answer(source.outputs(rows[left]))
+            answers[left] = machine.rule.answer(source_sum.outputs(rows[left]))
         evaluations = np.array(np.broadcast_to(evaluations, len(answers)))
-        evaluations[left] += source.source.n_points
+        evaluations[left] += source_sum.machine.n_points
         return Decisions(answers, None, evaluations, left)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:

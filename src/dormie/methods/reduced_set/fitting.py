@@ -34,7 +34,7 @@ from dormie.progress import Progress
 
 INITIAL = {"middles": k_means_vectors, "w_greedy": w_greedy_vectors}
 OBJECTIVES = ("outputs", "norm")
-METHODS = ("together", "one_by_one")
+PROCEDURES = ("together", "one_by_one")
 _CHEAP_STEP = 1e7  # multiply-adds of a step of the norm objective
 _MOST_ROWS = 500_000
 _ROWS_A_VECTOR = 4  # with fewer rows for each vector, the support vectors are added to the rows
@@ -134,7 +134,7 @@ def _checked_sizes(machine: Machine, sizes: int | Iterable[int]) -> tuple[int, .
 def chosen_objective(machine: Machine, objective: str | None, method: str, start: str, rows: Any | None) -> str:
     """The objective asked for, or the default; raises ValueError if the options do not fit each other or the kernel."""
     objective = objective or ("norm" if rows is None or method == "one_by_one" else "outputs")
-    chosen = {"objective": (objective, OBJECTIVES), "method": (method, METHODS), "start": (start, tuple(INITIAL))}
+    chosen = {"objective": (objective, OBJECTIVES), "method": (method, PROCEDURES), "start": (start, tuple(INITIAL))}
     for name, (value, allowed) in chosen.items():
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")

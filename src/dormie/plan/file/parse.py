@@ -23,8 +23,7 @@ def parse(members: Members) -> Document:
 
 def unparse(document: Document) -> Members:
     """The members of a document, the schema first."""
-    text = json.dumps(document.schema, indent=1, sort_keys=True, allow_nan=False)
-    raw = text.encode("ascii")
+    raw = _encoded(document.schema)
     if len(raw) > MOST_SCHEMA_BYTES:
         raise PlanFileError(
             f"{SCHEMA} would take {len(raw):,} bytes, at most {MOST_SCHEMA_BYTES:,} are read again: shorten the "
@@ -46,7 +45,23 @@ def _schema(raw: Raw) -> dict[str, Any]:
         raise PlanFileError(f"{SCHEMA} cannot be read: {error}") from error
     if not isinstance(schema, dict):
         raise PlanFileError(f"{SCHEMA} must hold an object")
+    _require_own_encoding(schema, raw)
     return schema
+
+
+def _encoded(schema: dict[str, Any]) -> bytes:
+    """The one encoding of a schema: keys sorted, one a line, ASCII."""
+    return json.dumps(schema, indent=1, sort_keys=True, allow_nan=False).encode("ascii")
+
+
+def _require_own_encoding(schema: dict[str, Any], raw: Raw) -> None:
+    """Raise PlanFileError unless the schema is encoded to the byte as `save` does: equal plans have equal files."""
+    try:
+        same = _encoded(schema) == raw
+    except (ValueError, RecursionError) as error:
+        raise PlanFileError(f"{SCHEMA} cannot be read: {error}") from error
+    if not same:
+        raise PlanFileError(f"{SCHEMA} is not laid out as dormie writes it: use the file as dormie saved it")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

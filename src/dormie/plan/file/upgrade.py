@@ -24,12 +24,26 @@ def upgrade(document: Document) -> Document:
 
 def _from_1(schema: dict[str, Any]) -> dict[str, Any]:
     machine = schema.get("machine")
-    if "origin" in schema or not isinstance(machine, dict) or "blas_products" in machine:
-        raise PlanFileError("a field that protocol 1 does not know")
-    machine = machine | {"blas_products": False}
-    if isinstance(machine.get("input_map"), dict):
-        machine["input_map"] = {"steps": []} | machine["input_map"]
-    return schema | {"protocol": 2, "origin": None, "machine": machine}
+    if "origin" in schema:
+        raise _unknown("schema.json", "origin", 1)
+    if isinstance(machine, dict):
+        schema = schema | {"machine": _machine_from_1(machine)}
+    return schema | {"protocol": 2, "origin": None}
+
+
+def _machine_from_1(machine: dict[str, Any]) -> dict[str, Any]:
+    input_map = machine.get("input_map")
+    if "blas_products" in machine:
+        raise _unknown("machine", "blas_products", 1)
+    if isinstance(input_map, dict):
+        if "steps" in input_map:
+            raise _unknown("machine.input_map", "steps", 1)
+        machine = machine | {"input_map": input_map | {"steps": []}}
+    return machine | {"blas_products": False}
+
+
+def _unknown(where: str, field: str, protocol: int) -> PlanFileError:
+    return PlanFileError(f"{where} has a field {field!r}, which protocol {protocol} does not know")
 
 
 _STEPS = {1: _from_1}

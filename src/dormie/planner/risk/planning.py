@@ -23,9 +23,9 @@ from dormie.methods.dense import Dense
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.guarantee import Risk
 from dormie.plan.plan import Trial
-from dormie.planner.certified import candidates
+from dormie.planner.certified_candidates import candidates
 from dormie.planner.race import CLEAR_WIN, Candidate, Race
-from dormie.planner.risk import calibrated
+from dormie.planner.risk import calibrated_candidates
 from dormie.planner.risk.calibration import certify, require_enough_of_each, split
 from dormie.planner.risk.training_rows import without_certifying
 from dormie.predictor import cascade
@@ -163,9 +163,8 @@ def _calibrated(
     progress.say(f"evaluating {parts.fitting.shape[0]:,} rows to fit on")
     fitting, measuring = (Sample.of(machine, rows) for rows in (parts.fitting, parts.choosing))
     asked = names is not None
-    return [
-        *calibrated.candidates(CalibratedFitting(machine, fitting, measuring, effort, asked, seed, progress), names)
-    ]
+    task = CalibratedFitting(machine, fitting, measuring, effort, asked, seed, progress)
+    return [*calibrated_candidates.candidates(task, names)]
 
 
 def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dict[float, tuple[Stage, ...]]:

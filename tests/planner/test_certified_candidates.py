@@ -18,7 +18,7 @@ from dormie.methods.base import EFFORTS, Stage
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
-from dormie.planner.certified import candidates
+from dormie.planner.certified_candidates import candidates
 from dormie.progress import Progress
 
 

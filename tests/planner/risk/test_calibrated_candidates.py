@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import SVC
 
 import dormie
-from dormie.planner.risk import calibrated
+from dormie.planner.risk import calibrated_candidates
 from tests.planner.risk.fittings import calibrated_fitting
 
 
@@ -26,7 +26,7 @@ def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_di
 ) -> None:
     svc, rows, _ = moons
     fitting = calibrated_fitting(dormie.read(svc), rows[:500], rows[500:700], effort, names is not None)
-    families = [*calibrated.candidates(fitting, names)]
+    families = [*calibrated_candidates.candidates(fitting, names)]
     assert {family.stages[0].name for family in families} == expected
     for family in families:
         cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]

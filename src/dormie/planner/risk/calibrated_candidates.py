@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.methods.base import CalibratedFitting, CautiousStage
-from dormie.planner.certified import usable_methods
+from dormie.planner.certified_candidates import usable_methods
 from dormie.planner.race import Candidate
 from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities
 
