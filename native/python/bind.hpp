@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "../packed.hpp"
-#include "../parallel.hpp"
-#include "../rows.hpp"
-#include "../rules.hpp"
+#include "tiles/packed.hpp"
+#include "core/threads.hpp"
+#include "core/rows.hpp"
+#include "core/rules.hpp"
 
 namespace nb = nanobind;
 

@@ -1,7 +1,7 @@
 // The dense stage, for Python.
-#include "../dense.hpp"
+#include "methods/dense.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

@@ -1,7 +1,7 @@
 // The fast_stopping stage, for Python.
-#include "../fast_stopping.hpp"
+#include "methods/fast_stopping.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

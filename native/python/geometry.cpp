@@ -1,7 +1,7 @@
 // The geometry stage, for Python.
-#include "../geometry.hpp"
+#include "methods/geometry.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

@@ -1,7 +1,7 @@
 // The linear_filter stage, for Python.
-#include "../linear_filter.hpp"
+#include "methods/linear_filter.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

@@ -1,7 +1,7 @@
 // The nearest stage, for Python.
-#include "../nearest.hpp"
+#include "methods/nearest/nearest.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

@@ -1,7 +1,7 @@
 // The reduced_set stage, for Python.
-#include "../reduced_set.hpp"
+#include "methods/reduced_set.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

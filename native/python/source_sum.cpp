@@ -1,10 +1,10 @@
 // The source's own sum, for Python.
-#include "../source_sum.hpp"
+#include "methods/source_sum.hpp"
 
 #include <limits>
 #include <string>
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

@@ -1,7 +1,7 @@
 // The tree stage, for Python.
-#include "../tree.hpp"
+#include "methods/tree.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 Shapes = Mapping[str, Sequence[int]]
 
-_TILE = 128  # bytes of a feature in a tile (ops.hpp)
+_TILE = 128  # bytes of a feature in a tile (native/simd/ops.hpp)
 _PANEL = 1024  # bytes of one number for each point of a panel
 _PANEL_OVERHEAD = 256  # of what a panel has besides: lists, sizes and their bookkeeping
 
@@ -32,7 +32,7 @@ def extent(shapes: Shapes, name: str, axis: int = 0) -> int:
 
 
 def packed(size: Size, itemsize: int) -> int:
-    """Bytes of `Packed` (packed.hpp): points in tiles, and for each panel its offsets and weights."""
+    """Bytes of `Packed` (native/tiles/packed.hpp): points in tiles, and for each panel its offsets and weights."""
     tiles = parts(size.points, _TILE // itemsize)
     return tiles * _TILE * size.features + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 

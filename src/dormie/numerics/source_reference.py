@@ -1,4 +1,4 @@
-"""The obvious NumPy version of a model's own sum, operation by operation: the twin of native/source_sum.cpp."""
+"""The obvious NumPy version of a model's own sum, operation by operation: the twin of native/methods/source_sum.cpp."""
 
 from __future__ import annotations
 

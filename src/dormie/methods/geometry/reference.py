@@ -50,7 +50,7 @@ def decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[An
 
 
 def _steps(machine: Machine, arrays: Arrays, rows: Floats, counts: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
-    """The interval of geometry.cpp for mapped rows, after each number of landmarks."""
+    """The interval of native/methods/geometry.cpp for mapped rows, after each number of landmarks."""
     landmarks, factor = arrays["points"][: counts[-1]], arrays["factor"][: counts[-1], : counts[-1]]
     with np.errstate(over="ignore", invalid="ignore"):
         values = machine.kernel.matrix(rows, landmarks)
