@@ -11,18 +11,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/machine.hpp"
+#include "core/sizes.hpp"
 #include "simd/ops.hpp"
-#include "tiles/packed.hpp"
-#include "tiles/row_block.hpp"
 
 namespace dormie {
-
-// An interval of numbers that overflowed tells nothing: from minus infinity to infinity, and neither end NaN.
-inline void forget_unless_finite(double &middle, double &radius) {
-    if (std::isfinite(middle) && std::isfinite(radius)) return;
-    middle = 0;
-    radius = std::numeric_limits<double>::infinity();
-}
 
 template <class T> class Rounding {
   public:

@@ -41,6 +41,16 @@ class Rows {
     const ptrdiff_t n, d;
 };
 
+// Some of the rows: those numbered which[from], which[from + 1], ..., or from, from + 1, ... where `which` is null.
+struct RowRange {
+    const Rows &rows;
+    const ptrdiff_t *which;
+    ptrdiff_t from;
+    int count;
+
+    ptrdiff_t number(int r) const { return which ? which[from + r] : from + r; }
+};
+
 template <class T> class StridedRows final : public Rows {
   public:
     StridedRows(const T *data, ptrdiff_t n, ptrdiff_t d, ptrdiff_t row_stride, ptrdiff_t column_stride)

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/margin.hpp"
+#include "core/interval.hpp"
 
 namespace dormie {
 
@@ -30,11 +30,11 @@ class Judge {
           least_(voters(rule)),
           most_(voters(rule)),
           sums_(rule.break_ties ? voters(rule) : 0),
-          low_(outputs),
-          high_(outputs) {}
+          box_(outputs) {}
 
-    // The answer that every point between low and high has, or `unsettled`.
-    int settle_between(const double *low, const double *high) {
+    // The answer that all outputs within the intervals have, or `unsettled`.
+    int settle(const LowHigh &interval) {
+        const auto [low, high] = interval;
         switch (rule_.kind) {
             case RuleKind::sign: return settle_sign(low[0], high[0]);
             case RuleKind::vote: return settle_vote(low, high);
@@ -43,27 +43,15 @@ class Judge {
         }
         return unsettled;
     }
+    int settle(const MiddleRadius &interval) { return settle(box_.set(interval).ends()); }
 
-    // The same for the box g - radius ... g + radius.
-    int settle(const double *g, const double *radius) {
-        set_box(g, radius);
-        return settle_between(low_.data(), high_.data());
+    // The answer that they have whatever the source's rounding does. margin: how far that reaches, for a row whose mapped
+    // norm is `norm`.
+    template <class Interval> int settle(const Interval &interval, const Margin &margin, double norm) {
+        return settle(box_.set(interval).widen(margin, norm).ends());
     }
 
-    // The same for boxes widened by a row's margins, norm being that of the mapped row.
-    int settle(const double *g, const double *radius, const Margin &margin, double norm) {
-        set_box(g, radius);
-        margin.widen(norm, outputs_, low_.data(), high_.data());
-        return settle_between(low_.data(), high_.data());
-    }
-
-    int settle_between(const double *low, const double *high, const Margin &margin, double norm) {
-        low_.assign(low, low + outputs_);
-        high_.assign(high, high + outputs_);
-        margin.widen(norm, outputs_, low_.data(), high_.data());
-        return settle_between(low_.data(), high_.data());
-    }
-
+    // The answer of outputs without an interval.
     int answer(const double *g) {
         switch (rule_.kind) {
             case RuleKind::sign: return rule_.zero_is_second ? g[0] >= 0 : g[0] > 0;
@@ -75,10 +63,6 @@ class Judge {
     }
 
   private:
-    void set_box(const double *g, const double *radius) {
-        for (ptrdiff_t o = 0; o < outputs_; o++) low_[o] = g[o] - radius[o], high_[o] = g[o] + radius[o];
-    }
-
     static size_t voters(const Rule &rule) { return rule.kind == RuleKind::vote ? size_t(rule.classes) : 0; }
 
     int settle_sign(double low, double high) const {
@@ -159,7 +143,8 @@ class Judge {
     const Rule &rule_;
     const ptrdiff_t outputs_;
     std::vector<int> least_, most_;  // votes
-    std::vector<double> sums_, low_, high_;
+    std::vector<double> sums_;
+    Box box_;
 };
 
 }  // namespace dormie

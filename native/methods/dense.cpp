@@ -4,8 +4,10 @@
 #include <cmath>
 #include <type_traits>
 
-#include "tiles/panel.hpp"
+#include "core/interval.hpp"
+#include "core/rounding.hpp"
 #include "core/rules.hpp"
+#include "tiles/panel.hpp"
 
 namespace dormie {
 
@@ -25,109 +27,91 @@ std::vector<ptrdiff_t> numbers_of(const std::vector<uint8_t> &marked) {
 
 }  // namespace
 
-template <class T, Dense::Form form> const Packed<T> &Dense::packed() const {
-    if constexpr (form == Form::differences) {
-        std::call_once(unscaled_once_, [&] { unscaled_ = std::make_unique<Packed<T>>(unscaled(machine_)); });
-        return *unscaled_;
-    } else if constexpr (std::is_same_v<T, float>) {
-        std::call_once(float_once_, [&] { float_ = std::make_unique<Packed<T>>(machine_); });
-        return *float_;
-    } else {
-        std::call_once(double_once_, [&] { double_ = std::make_unique<Packed<T>>(machine_); });
-        return *double_;
-    }
-}
-
-// The kept one where there is one: for a single row alone.
-template <class T, Dense::Form form> std::unique_ptr<Workspace<T>> Dense::take_space(int size) const {
-    std::unique_ptr<Workspace<T>> kept;
-    if constexpr (form == Form::products)
-        if (size == 1) {
-            if constexpr (std::is_same_v<T, float>)
-                kept = float_idle_.take();
-            else
-                kept = double_idle_.take();
-        }
-    return kept ? std::move(kept) : std::make_unique<Workspace<T>>(machine_, size, form == Form::differences);
-}
-
-template <class T, Dense::Form form> void Dense::give_space(std::unique_ptr<Workspace<T>> space) const {
-    if constexpr (form == Form::products) {
-        if constexpr (std::is_same_v<T, float>)
-            float_idle_.give(std::move(space));
-        else
-            double_idle_.give(std::move(space));
-    }
+template <class T, Dense::Form form> Dense::Layout<T> &Dense::layout() const {
+    auto made = [&](Layout<T> &layout, const Machine &machine) -> Layout<T> & {
+        std::call_once(layout.once, [&] { layout.packed = std::make_unique<Packed<T>>(machine); });
+        return layout;
+    };
+    if constexpr (form == Form::differences)
+        return made(differences_, unscaled(machine_));
+    else if constexpr (std::is_same_v<T, float>)
+        return made(float_, machine_);
+    else
+        return made(double_, machine_);
 }
 
 void Dense::prepare() const {
-    packed<float, Form::products>();
-    packed<double, Form::products>();
+    layout<float, Form::products>();
+    layout<double, Form::products>();
+}
+
+template <class T, bool radii, Dense::Form form>
+void Dense::add(const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) const {
+    if constexpr (form == Form::differences)
+        add_panel_by_distances<T, radii>(machine_, packed, panel, space, sums);
+    else
+        add_panel<T, radii>(machine_, packed, panel, space, sums);
 }
 
 template <class T, bool radii, Dense::Form form, class Finish>
 void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const {
     const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = sums_width(machine_);
+    const ptrdiff_t *numbers = which ? which->data() : nullptr;
     if (n == 0) return;
-    const Packed<T> &packed = this->packed<T, form>();
-    const bool share_rows = team.threads() == 1 || n >= share_rows_from * team.threads();
-    const ptrdiff_t share = share_rows ? (n + team.threads() - 1) / team.threads() : n;
-    const ptrdiff_t most = rows_with_room(block_rows, share_rows ? width : packed.panels * width);
-    const int size = int(std::min(most, share));
-    std::vector<std::unique_ptr<Workspace<T>>> spaces(team.threads());
-    auto make_space = [&](int worker) {
-        if (!spaces[worker]) spaces[worker] = take_space<T, form>(size);
-    };
-    auto add = [&](ptrdiff_t panel, Workspace<T> &space, double *sums) {
-        if constexpr (form == Form::differences)
-            add_panel_by_distances<T, radii>(machine_, packed, panel, space, sums);
-        else
-            add_panel<T, radii>(machine_, packed, panel, space, sums);
-    };
-    auto finish_block = [&](ptrdiff_t from, const Workspace<T> &space, double *sums, int worker) {
-        for (int r = 0; r < space.block.count(); r++) {
+    auto finish_block = [&](const Workspace<T> &space, const RowRange &range, double *sums, int worker) {
+        for (int r = 0; r < range.count; r++) {
             double *g = sums + r * width;
             for (ptrdiff_t o = 0; o < machine_.outputs; o++) {
                 g[o] += machine_.bias[o];
                 g[machine_.outputs + o] += Rounding<T>::bias_error(machine_.bias[o]);
             }
-            finish(which ? (*which)[from + r] : from + r, g, g + machine_.outputs, space.block.row(r), worker);
+            finish(range.number(r), g, g + machine_.outputs, space.block.row(r), worker);
         }
     };
-    const ptrdiff_t blocks = (n + size - 1) / size;
-    const ptrdiff_t *numbers = which ? which->data() : nullptr;
-    if (share_rows) {
-        team.run(blocks, make_space, [&](ptrdiff_t b, int worker) {
-            Workspace<T> &space = *spaces[worker];
-            space.block.fill(rows, numbers, b * size, int(std::min<ptrdiff_t>(size, n - b * size)));
-            std::fill(space.sums.begin(), space.sums.end(), 0.0);
-            for (ptrdiff_t p = 0; p < packed.panels; p++) {
-                if (space.block.count() >= ask_from && team.should_stop()) return;
-                add(p, space, space.sums.data());
-            }
-            finish_block(b * size, space, space.sums.data(), worker);
-        });
-        if (size == 1) give_space<T, form>(std::move(spaces[0]));
-        return;
+    if (team.threads() == 1 || n >= share_rows_from * team.threads()) {
+        const EqualBlocks blocks(rows, numbers, n, rows_with_room(block_rows, width), team.threads());
+        share_rows<T, radii, form>(blocks, team, finish_block);
+    } else {
+        const ptrdiff_t panels = packed<T, form>().panels;
+        const EqualBlocks blocks(rows, numbers, n, rows_with_room(block_rows, panels * width), 1);
+        share_panels<T, radii, form>(blocks, team, finish_block);
     }
-    // Few rows: the panels are shared out, so that every point is fetched once. Each has its own sums, added up in order
-    // afterwards, so that the result is the same as with one thread.
-    for (ptrdiff_t b = 0; b < blocks; b++) {
-        const int count = int(std::min<ptrdiff_t>(size, n - b * size));
-        const ptrdiff_t step = count * width;
-        std::vector<double> slots(size_t(packed.panels * step));
-        auto fill_space = [&](int worker) {
-            make_space(worker);
-            spaces[worker]->block.fill(rows, numbers, b * size, count);
+}
+
+template <class T, bool radii, Dense::Form form, class FinishBlock>
+void Dense::share_rows(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const {
+    const Layout<T> &layout = this->layout<T, form>();
+    auto make = [&](int rows) { return make_space<T, form>(rows); };
+    each_block(blocks, layout.spare, team, make, [&](Workspace<T> &space, const RowRange &range, int worker) {
+        for (ptrdiff_t p = 0; p < layout.packed->panels; p++) {
+            if (range.count >= ask_from && team.should_stop()) return;
+            add<T, radii, form>(*layout.packed, p, space, space.sums.data());
+        }
+        finish(space, range, space.sums.data(), worker);
+    });
+}
+
+// For a few rows: every point is fetched once. Each panel has sums of its own, added up in order afterwards, so that the
+// result is the same as with one thread.
+template <class T, bool radii, Dense::Form form, class FinishBlock>
+void Dense::share_panels(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const {
+    const Packed<T> &packed = this->packed<T, form>();
+    std::vector<std::unique_ptr<Workspace<T>>> spaces(size_t(team.threads()));
+    for (ptrdiff_t b = 0; b < blocks.count(); b++) {
+        const RowRange range = blocks[b];
+        const ptrdiff_t step = range.count * sums_width(machine_);
+        std::vector<double> panel_sums(size_t(packed.panels * step));
+        auto fill = [&](int worker) {
+            if (!spaces[worker]) spaces[worker] = make_space<T, form>(blocks.largest());
+            spaces[worker]->fill(range);
         };
-        team.run(packed.panels, fill_space, [&](ptrdiff_t p, int worker) {
-            if (!team.should_stop()) add(p, *spaces[worker], slots.data() + p * step);
+        team.run(packed.panels, fill, [&](ptrdiff_t p, int worker) {
+            if (!team.should_stop()) add<T, radii, form>(packed, p, *spaces[worker], panel_sums.data() + p * step);
         });
         std::vector<double> &sums = spaces[0]->sums;
-        std::fill(sums.begin(), sums.end(), 0.0);
         for (ptrdiff_t p = 0; p < packed.panels; p++)
-            for (ptrdiff_t i = 0; i < step; i++) sums[i] += slots[p * step + i];
-        finish_block(b * size, *spaces[0], sums.data(), 0);
+            for (ptrdiff_t i = 0; i < step; i++) sums[i] += panel_sums[p * step + i];
+        finish(*spaces[0], range, sums.data(), 0);
     }
 }
 
@@ -187,7 +171,7 @@ Dense::Decided Dense::decide(const Rows &rows, bool certified, Team &team, int64
         if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
     };
     auto settle = [&](ptrdiff_t i, const double *g, const double *radius, const RowTraits &row, int worker) {
-        answers[i] = judges[worker].settle(g, radius, machine_.margin, row.norm);
+        answers[i] = judges[worker].settle(MiddleRadius{g, radius}, machine_.margin, row.norm);
         keep(i, g);
     };
     if (!certified) {

@@ -6,11 +6,13 @@
 #include <mutex>
 #include <vector>
 
-#include "core/idle.hpp"
+#include "core/blocks.hpp"
+#include "core/machine.hpp"
+#include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/panel.hpp"
-#include "core/threads.hpp"
-#include "core/rows.hpp"
 
 namespace dormie {
 
@@ -46,13 +48,29 @@ class Dense {
     // How the arguments of a kernel are worked out: by inner products, or (rbf alone) by differences.
     enum class Form { products, differences };
 
+    // The points as one form in one number type has them, laid out when first needed; and a workspace for single rows.
+    template <class T> struct Layout {
+        std::once_flag once;
+        std::unique_ptr<Packed<T>> packed;
+        Spare<Workspace<T>> spare;
+    };
+
     // Calls finish(row number, outputs, radii, traits of the row, worker) once for each row, from the threads of the team;
     // the radii are only worked out where they are wanted.
     template <class T, bool radii, Form form = Form::products, class Finish>
     void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
-    template <class T, Form form> const Packed<T> &packed() const;
-    template <class T, Form form> std::unique_ptr<Workspace<T>> take_space(int size) const;
-    template <class T, Form form> void give_space(std::unique_ptr<Workspace<T>> space) const;
+    // The two ways to share the work: blocks of rows, or the panels of points.
+    template <class T, bool radii, Form form, class FinishBlock>
+    void share_rows(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const;
+    template <class T, bool radii, Form form, class FinishBlock>
+    void share_panels(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const;
+    template <class T, bool radii, Form form>
+    void add(const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) const;
+    template <class T, Form form> std::unique_ptr<Workspace<T>> make_space(int rows) const {
+        return std::make_unique<Workspace<T>>(machine_, rows, form == Form::differences);
+    }
+    template <class T, Form form> Layout<T> &layout() const;
+    template <class T, Form form> const Packed<T> &packed() const { return *layout<T, form>().packed; }
 
     // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn any
     // kernel value into any other.
@@ -62,12 +80,8 @@ class Dense {
     bool is_rbf() const { return machine_.kernel.kind == KernelKind::rbf; }
 
     const Machine machine_;
-    mutable std::once_flag float_once_, double_once_, unscaled_once_;
-    mutable std::unique_ptr<Packed<float>> float_;
-    mutable std::unique_ptr<Packed<double>> double_, unscaled_;
-    // For single rows: with a small machine, making a workspace is half the work.
-    const Idle<Workspace<float>> float_idle_;
-    const Idle<Workspace<double>> double_idle_;
+    mutable Layout<float> float_;
+    mutable Layout<double> double_, differences_;
 };
 
 }  // namespace dormie

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 
-#include "tiles/panel.hpp"
+#include "core/blocks.hpp"
+#include "core/interval.hpp"
+#include "core/norm.hpp"
+#include "core/rounding.hpp"
 #include "core/rules.hpp"
+#include "tiles/panel.hpp"
 
 namespace dormie {
 
 namespace {
 constexpr int block_rows = 128;
-constexpr double infinity = std::numeric_limits<double>::infinity();
-double middle_of(double low, double high) { return low + (high - low) / 2; }
 }  // namespace
 
 FastStopping::FastStopping(const Machine &m, bool nonnegative)
@@ -58,10 +59,9 @@ class FastStopping::Block {
         open_.reserve(capacity);
     }
 
-    void fill(const Rows &rows, ptrdiff_t from, int count) {
-        space_.block.fill(rows, nullptr, from, count);
-        std::fill(space_.sums.begin(), space_.sums.end(), 0.0);
-        for (int r = 0; r < count; r++) numbers_[r] = from + r;
+    void fill(const RowRange &range) {
+        space_.fill(range);
+        for (int r = 0; r < range.count; r++) numbers_[r] = range.number(r);
         done_ = 0;
     }
 
@@ -71,20 +71,20 @@ class FastStopping::Block {
 
     void advance() { add_panel<float, true>(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
 
-    // Judges every row after the panels so far: judged(row number, answer, low, high). Rows left open stay.
+    // Judges every row after the panels so far: judged(row number, answer, interval). Rows left open stay.
     template <class Judged> void settle(const Judged &judged) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
-            const double *low, *high;
-            interval(r, low, high);
-            const int answer = judge_.settle_between(low, high, f_.machine_.margin, space_.block.row(r).norm);
-            judged(number(r), answer, low, high);
+            const LowHigh ends = interval(r);
+            const int answer = judge_.settle(ends, f_.machine_.margin, space_.block.row(r).norm);
+            judged(number(r), answer, ends);
             if (answer == unsettled) open_.push_back(r);
         }
         if (int(open_.size()) < count()) keep_open();
     }
 
-    void interval(int r, const double *&low, const double *&high) {
+    // Of row r, after the panels so far.
+    LowHigh interval(int r) {
         const ptrdiff_t c = f_.machine_.outputs;
         const RowTraits &row = space_.block.row(r);
         const double self = row.lost ? 1 : diagonal(f_.machine_.kernel, row.norm * row.norm);
@@ -95,12 +95,9 @@ class FastStopping::Block {
             const double rounding = sums[c + o] + Rounding<float>::bias_error(f_.machine_.bias[o]);
             low_[o] = middle - rounding - root * f_.lowering_[done_ * c + o];
             high_[o] = middle + rounding + root * f_.raising_[done_ * c + o];
-            // What overflowed tells nothing, and infinity minus infinity even less.
-            if (!(low_[o] > -infinity)) low_[o] = -infinity;
-            if (!(high_[o] < infinity)) high_[o] = infinity;
+            forget_ends_unless_finite(low_[o], high_[o]);
         }
-        low = low_.data();
-        high = high_.data();
+        return {low_.data(), high_.data()};
     }
 
   private:
@@ -125,8 +122,9 @@ class FastStopping::Block {
 FastStopping::~FastStopping() = default;
 
 template <class Work> void FastStopping::each(const Rows &rows, Team &team, const Work &work) const {
-    const ptrdiff_t most = rows_with_room(block_rows, sums_width(machine_));
-    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t, int) { work(block); });
+    const EqualBlocks blocks(rows, rows_with_room(block_rows, sums_width(machine_)), team.threads());
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
 }
 
 void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *terms, double *values) const {
@@ -137,10 +135,10 @@ void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_
         while (block.count() > 0 && block.panels_done() < packed_.panels && !team.should_stop()) {
             block.advance();
             const int64_t so_far = std::min<int64_t>(block.panels_done() * panel_width<float>, machine_.points_count);
-            block.settle([&](ptrdiff_t i, int answer, const double *low, const double *high) {
+            block.settle([&](ptrdiff_t i, int answer, const LowHigh &ends) {
                 answers[i] = answer;
                 terms[i] = so_far;
-                if (values) std::transform(low, low + c, high, values + i * c, middle_of);
+                if (values) std::transform(ends.low, ends.low + c, ends.high, values + i * c, middle_of);
             });
         }
     });
@@ -152,10 +150,9 @@ void FastStopping::interval(const Rows &rows, ptrdiff_t budget, Team &team, doub
     each(rows, team, [&](Block &block) {
         while (block.panels_done() < panels && !team.should_stop()) block.advance();
         for (int r = 0; r < block.count(); r++) {
-            const double *l, *h;
-            block.interval(r, l, h);
-            std::copy_n(l, c, low + block.number(r) * c);
-            std::copy_n(h, c, high + block.number(r) * c);
+            const LowHigh ends = block.interval(r);
+            std::copy_n(ends.low, c, low + block.number(r) * c);
+            std::copy_n(ends.high, c, high + block.number(r) * c);
         }
     });
 }

@@ -6,10 +6,12 @@
 #pragma once
 #include <vector>
 
-#include "core/idle.hpp"
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/interval.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
+#include "tiles/packed.hpp"
 
 namespace dormie {
 
@@ -36,7 +38,7 @@ class FastStopping {
     const Machine machine_;
     const Packed<float> packed_;
     std::vector<double> lowering_, raising_;  // (panels + 1) x outputs: tails after that many panels
-    const Idle<Block> idle_;                  // for single rows
+    const Spare<Block> spare_;                  // for single rows
 };
 
 }  // namespace dormie

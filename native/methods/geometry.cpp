@@ -5,10 +5,11 @@
 #include <memory>
 #include <numeric>
 
-#include "tiles/panel.hpp"
+#include "core/blocks.hpp"
+#include "core/interval.hpp"
 #include "core/rounding.hpp"
-#include "tiles/row_block.hpp"
 #include "core/rules.hpp"
+#include "tiles/row_block.hpp"
 
 namespace dormie {
 
@@ -34,14 +35,14 @@ ptrdiff_t rows_at_once(const Machine &m) {
 // Rows on their way through the landmarks, closed up as they are settled.
 class Geometry::Block {
   public:
-    Block(const Geometry &geometry, ptrdiff_t budget, int capacity)
+    // landmarks: as many as a row can have coordinates along.
+    Block(const Geometry &geometry, ptrdiff_t landmarks, int capacity)
         : g_(geometry),
-          budget_(budget),
-          tall_((budget + W - 1) / W * W),
+          tall_((landmarks + W - 1) / W * W),
           rows_(g_.landmarks_, capacity),
           group_count_((capacity + R - 1) / R),
           values_(size_t(group_count_) * R * panel_stride<double>),
-          known_(size_t(R) * panel_stride<double>),
+          product_(size_t(R) * panel_stride<double>),
           q_(size_t(group_count_) * tall_ * R),
           squares_(size_t(group_count_) * R),
           sizes_(size_t(group_count_) * R),
@@ -58,10 +59,10 @@ class Geometry::Block {
         open_.reserve(capacity);
     }
 
-    void fill(const Rows &rows, ptrdiff_t from, int count) {
-        rows_.fill(rows, nullptr, from, count);
-        for (int r = 0; r < count; r++) {
-            numbers_[r] = from + r;
+    void fill(const RowRange &range) {
+        rows_.fill(range);
+        for (int r = 0; r < range.count; r++) {
+            numbers_[r] = range.number(r);
             settled_[r] = false;
             value_errors_[r] = Rounding<double>(g_.landmarks_, g_.packed_.sizes, rows_.row(r)).value_error();
         }
@@ -71,7 +72,6 @@ class Geometry::Block {
         done_ = 0;
     }
 
-    ptrdiff_t budget() const { return budget_; }
     int count() const { return rows_.count(); }
     ptrdiff_t number(int r) const { return numbers_[r]; }
     ptrdiff_t done() const { return done_; }
@@ -82,8 +82,8 @@ class Geometry::Block {
         evaluate_kernel(tile);
         for (int g = 0; g < rows_.groups(); g++) {
             double *q = group_q(g);
-            multiply_known(q, tile);
-            ops<double>().solve(values_.get() + ptrdiff_t(g) * R * panel_stride<double>, known_.get(),
+            multiply_factor(q, tile);
+            ops<double>().solve(values_.get() + ptrdiff_t(g) * R * panel_stride<double>, product_.get(),
                                 panel_stride<double>, g_.blocks_.get() + tile * W * W, q + done_ * R);
         }
     }
@@ -99,9 +99,9 @@ class Geometry::Block {
     }
 
     // Through the next tile, or as far into it as the budget reaches.
-    void advance() {
+    void advance(ptrdiff_t budget) {
         solve_tile();
-        project(int(std::min<ptrdiff_t>(W, budget_ - done_)));
+        project(int(std::min<ptrdiff_t>(W, budget - done_)));
     }
 
     // Judges the rows not settled yet: judged(row number, answer, middle) for those that are not clearly open still.
@@ -111,10 +111,9 @@ class Geometry::Block {
         for (int r = 0; r < rows_.count(); r++) {
             if (settled_[r]) continue;
             if (!clearly_open(r)) {
-                const double *middle, *radius;
-                interval(r, middle, radius);
-                const int answer = judge_.settle(middle, radius, g_.machine_.margin, rows_.row(r).norm);
-                judged(numbers_[r], answer, middle);
+                const MiddleRadius found = interval(r);
+                const int answer = judge_.settle(found, g_.machine_.margin, rows_.row(r).norm);
+                judged(numbers_[r], answer, found.middle);
                 settled_[r] = answer != unsettled;
             }
             if (!settled_[r]) open_.push_back(r);
@@ -124,7 +123,7 @@ class Geometry::Block {
     }
 
     // G and radius of row r after done() landmarks; bounds as derived in geometry.py.
-    void interval(int r, const double *&middle, const double *&radius) {
+    MiddleRadius interval(int r) {
         const Span &s = g_.span_;
         const ptrdiff_t c = g_.machine_.outputs, k = done_ - 1;
         const int lane = r % R;
@@ -147,8 +146,7 @@ class Geometry::Block {
             radius_[o] = (s.rho[at] * far + rounding) * (1 + 1e-12);
             forget_unless_finite(middle_[o], radius_[o]);
         }
-        middle = middle_.data();
-        radius = radius_.data();
+        return {middle_.data(), radius_.data()};
     }
 
   private:
@@ -198,25 +196,25 @@ class Geometry::Block {
         }
     }
 
-    // known_ = T's rows of this tile, left of the diagonal block, times the coordinates so far.
-    void multiply_known(const double *q, ptrdiff_t tile) {
+    // product_ = T's rows of this tile, left of the diagonal block, times the coordinates so far.
+    void multiply_factor(const double *q, ptrdiff_t tile) {
         const double *factor = g_.factor_.get() + g_.tile_start_[tile];
-        if (done_ == 0) std::fill_n(known_.get(), size_t(R) * panel_stride<double>, 0.0);
-        if (rows_.count() <= few_rows) return multiply_known_of_few(q, factor);
+        if (done_ == 0) std::fill_n(product_.get(), size_t(R) * panel_stride<double>, 0.0);
+        if (rows_.count() <= few_rows) return multiply_factor_by_few(q, factor);
         for (ptrdiff_t i = 0; i < done_; i += chunk)
-            ops<double>().group_products(q + i * R, factor + i * W, std::min<ptrdiff_t>(chunk, done_ - i), known_.get(),
+            ops<double>().group_products(q + i * R, factor + i * W, std::min<ptrdiff_t>(chunk, done_ - i), product_.get(),
                                          panel_stride<double>, i > 0);
     }
 
     // A group costs the same however few of its rows are there; row by row is cheaper then, and gives the same bits.
-    void multiply_known_of_few(const double *q, const double *factor) {
+    void multiply_factor_by_few(const double *q, const double *factor) {
         for (int r = 0; r < rows_.count(); r++) {
             for (ptrdiff_t i = 0; i < done_; i++) one_q_[i] = q[i * R + r];
             for (ptrdiff_t i = 0; i < done_; i += chunk) {
                 const int32_t bounds[2] = {0, int32_t(std::min<ptrdiff_t>(chunk, done_ - i))};
                 ops<double>().list_products({1, places_.data(), one_q_.data() + i, bounds, 0},
                                             {factor + i * W, nullptr, 0, 1},
-                                            known_.get() + r * panel_stride<double>, panel_stride<double>, i > 0);
+                                            product_.get() + r * panel_stride<double>, panel_stride<double>, i > 0);
             }
         }
     }
@@ -224,10 +222,10 @@ class Geometry::Block {
     static constexpr int few_rows = 2;
     const Geometry &g_;
     const int R = ops<double>().group_rows;
-    const ptrdiff_t budget_, tall_;
+    const ptrdiff_t tall_;
     RowBlock<double> rows_;
     const ptrdiff_t group_count_;
-    Aligned<double> values_, known_, q_, squares_, sizes_, sums_;
+    Aligned<double> values_, product_, q_, squares_, sizes_, sums_;
     std::vector<double> middle_, radius_, one_q_, value_errors_;
     std::vector<int32_t> places_;  // 0, 1, 2, ...
     std::vector<ptrdiff_t> numbers_;
@@ -264,19 +262,12 @@ void Geometry::pack_factor() {
 }
 
 template <class Work> void Geometry::each(const Rows &rows, ptrdiff_t budget, Team &team, const Work &work) const {
-    const ptrdiff_t share = (rows.n + team.threads() - 1) / team.threads();
-    const int size = int(std::min<ptrdiff_t>(rows_at_once(machine_), std::max<ptrdiff_t>(share, 1)));
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    if (size == 1) blocks[0] = idle_.take();
-    if (blocks[0] && blocks[0]->budget() != budget) blocks[0].reset();
-    auto prepare = [&](int worker) {
-        if (!blocks[worker]) blocks[worker] = std::make_unique<Block>(*this, budget, size);
+    const EqualBlocks blocks(rows, rows_at_once(machine_), team.threads());
+    auto make = [&](int count) {
+        // The block of a single row is kept, and the next call may have a larger budget.
+        return std::make_unique<Block>(*this, count == 1 ? span_.landmarks : budget, count);
     };
-    team.run((rows.n + size - 1) / size, prepare, [&](ptrdiff_t task, int worker) {
-        blocks[worker]->fill(rows, task * size, int(std::min<ptrdiff_t>(size, rows.n - task * size)));
-        work(*blocks[worker]);
-    });
-    if (size == 1) idle_.give(std::move(blocks[0]));
+    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
 }
 
 void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps,
@@ -286,7 +277,7 @@ void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *a
     each(rows, budget, team, [&](Block &block) {
         bool open = true;
         while (open && block.done() < budget && !team.should_stop()) {
-            block.advance();
+            block.advance(budget);
             open = block.settle([&](ptrdiff_t i, int answer, const double *middle) {
                 if (values) std::copy_n(middle, machine_.outputs, values + i * machine_.outputs);
                 if (answer == unsettled) return;
@@ -302,20 +293,19 @@ void Geometry::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *
     each(rows, budget, team, [&](Block &block) {
         while (block.done() < budget) {
             if (team.should_stop()) return;  // before the first landmark there is no interval to read
-            block.advance();
+            block.advance(budget);
         }
         for (int r = 0; r < block.count(); r++) {
-            const double *m, *rad;
-            block.interval(r, m, rad);
-            std::copy_n(m, c, middle + block.number(r) * c);
-            std::copy_n(rad, c, radius + block.number(r) * c);
+            const MiddleRadius found = block.interval(r);
+            std::copy_n(found.middle, c, middle + block.number(r) * c);
+            std::copy_n(found.radius, c, radius + block.number(r) * c);
         }
     });
 }
 
 Geometry::Walk::Walk(const Geometry &geometry, const Rows &row)
     : geometry_(geometry), block_(std::make_unique<Block>(geometry, geometry.span_.landmarks, 1)) {
-    block_->fill(row, 0, 1);
+    block_->fill({row, nullptr, 0, 1});
 }
 
 Geometry::Walk::~Walk() = default;
@@ -327,10 +317,9 @@ int Geometry::Walk::next(double *middle, double *radius) {
     while (block_->done() < end) {
         const ptrdiff_t step = block_->done() - from;
         block_->project(1);
-        const double *m, *r;
-        block_->interval(0, m, r);
-        std::copy_n(m, c, middle + step * c);
-        std::copy_n(r, c, radius + step * c);
+        const MiddleRadius found = block_->interval(0);
+        std::copy_n(found.middle, c, middle + step * c);
+        std::copy_n(found.radius, c, radius + step * c);
     }
     return int(end - from);
 }

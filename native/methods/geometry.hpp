@@ -7,10 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "core/idle.hpp"
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/aligned.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
+#include "tiles/packed.hpp"
 
 namespace dormie {
 
@@ -63,7 +65,7 @@ class Geometry {
     }
 
   private:
-    // Calls work(block) for blocks of all rows.
+    // Calls work(block) for blocks of all rows, each with room for the coordinates along `budget` landmarks.
     template <class Work> void each(const Rows &rows, ptrdiff_t budget, Team &team, const Work &work) const;
     void pack_factor();
 
@@ -74,7 +76,7 @@ class Geometry {
     Aligned<double> factor_;             // tile by tile: the part left of the diagonal block, feature-major
     std::vector<ptrdiff_t> tile_start_;  // where each tile's part begins in factor_
     Aligned<double> blocks_;             // the diagonal blocks, with inverted diagonals
-    const Idle<Block> idle_;             // for single rows
+    const Spare<Block> spare_;             // for single rows
 };
 
 }  // namespace dormie

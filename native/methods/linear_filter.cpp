@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
+#include "core/blocks.hpp"
 #include "simd/ops.hpp"
 
 namespace dormie {
@@ -13,6 +15,33 @@ namespace {
 constexpr ptrdiff_t block_rows = 64;
 
 }  // namespace
+
+// The outputs of a block of rows. Rows are evaluated as they are read, one at a time.
+class LinearFilter::Block {
+  public:
+    Block(const LinearFilter &filter, int capacity)
+        : f_(filter), x_(size_t(f_.stride_)), outputs_(size_t(capacity) * f_.bias_.size()) {}
+
+    void fill(const RowRange &range) {
+        for (int r = 0; r < range.count; r++) evaluate(range.rows, range.number(r), outputs_.data() + r * f_.bias_.size());
+    }
+
+    const double *outputs(int r) const { return outputs_.data() + r * f_.bias_.size(); }
+
+  private:
+    void evaluate(const Rows &rows, ptrdiff_t i, double *g) const {
+        const int c = int(f_.bias_.size());
+        const double *row = rows.row(i, x_.get());
+        if (row != x_.get()) std::copy_n(row, rows.d, x_.get());
+        ops<double>().dots(x_.get(), f_.vectors_.get(), f_.stride_, f_.all_.data(), c, f_.stride_, g);
+        for (int o = 0; o < c; o++) g[o] += f_.bias_[o];
+        if (!std::all_of(g, g + c, [](double v) { return std::isfinite(v); })) rows.require_finite(i);
+    }
+
+    const LinearFilter &f_;
+    Aligned<double> x_;
+    std::vector<double> outputs_;
+};
 
 LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const double *bias)
     : rule_(machine.rule),
@@ -25,25 +54,13 @@ LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const 
         std::copy_n(vectors + o * machine.features, machine.features, vectors_.get() + o * stride_);
 }
 
+LinearFilter::~LinearFilter() = default;
+
 template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team, const Finish &finish) const {
-    const int c = int(bias_.size());
-    struct Space {
-        Aligned<double> x;
-        std::vector<double> g;
-    };
-    std::vector<Space> spaces(team.threads());
-    auto prepare = [&](int worker) { spaces[worker] = {Aligned<double>(size_t(stride_)), std::vector<double>(c)}; };
-    team.run((rows.n + block_rows - 1) / block_rows, prepare, [&](ptrdiff_t task, int worker) {
-        if (rows.n > block_rows && team.should_stop()) return;
-        auto &[x, g] = spaces[worker];
-        for (ptrdiff_t i = task * block_rows; i < std::min(rows.n, (task + 1) * block_rows); i++) {
-            const double *row = rows.row(i, x.get());
-            if (row != x.get()) std::copy_n(row, rows.d, x.get());
-            ops<double>().dots(x.get(), vectors_.get(), stride_, all_.data(), c, stride_, g.data());
-            for (int o = 0; o < c; o++) g[o] += bias_[o];
-            if (!std::all_of(g.begin(), g.end(), [](double v) { return std::isfinite(v); })) rows.require_finite(i);
-            finish(i, g.data(), worker);
-        }
+    const EqualBlocks blocks(rows, rows_with_room(block_rows, ptrdiff_t(bias_.size())), team.threads());
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(blocks, spare_, team, make, [&](const Block &block, const RowRange &range, int worker) {
+        for (int r = 0; r < range.count; r++) finish(range.number(r), block.outputs(r), worker);
     });
 }
 

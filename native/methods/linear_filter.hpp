@@ -5,9 +5,11 @@
 #pragma once
 #include <vector>
 
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/aligned.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
 #include "methods/thresholds.hpp"
 
 namespace dormie {
@@ -16,6 +18,7 @@ class LinearFilter {
   public:
     // vectors: outputs x features, bias: outputs; read once.
     LinearFilter(const Machine &machine, const double *vectors, const double *bias);
+    ~LinearFilter();
 
     // The answer of each row, or `unsettled`.
     void decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers) const;
@@ -27,6 +30,7 @@ class LinearFilter {
     double work(ptrdiff_t n) const { return double(n) * (double(bias_.size()) + reading_a_number) * double(stride_); }
 
   private:
+    class Block;
     // Calls finish(row number, outputs, worker) once for each row.
     template <class Finish> void evaluate(const Rows &rows, Team &team, const Finish &finish) const;
 
@@ -35,6 +39,7 @@ class LinearFilter {
     Aligned<double> vectors_;
     const std::vector<double> bias_;
     std::vector<int32_t> all_;  // 0, 1, ...
+    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

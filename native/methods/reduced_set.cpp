@@ -4,8 +4,11 @@
 #include <cmath>
 #include <memory>
 
-#include "tiles/panel.hpp"
+#include "core/blocks.hpp"
+#include "core/interval.hpp"
+#include "core/rounding.hpp"
 #include "core/rules.hpp"
+#include "tiles/panel.hpp"
 
 namespace dormie {
 
@@ -54,10 +57,10 @@ class ReducedSet::Block {
         if (own_error_sizes(s_.machine_)) errors_ = Aligned<float>(size_t(s_.packed_.panels * panel_step_));
     }
 
-    void fill(const Rows &rows, ptrdiff_t from, int count) {
-        rows_.fill(rows, nullptr, from, count);
-        for (int r = 0; r < count; r++) {
-            numbers_[r] = from + r;
+    void fill(const RowRange &range) {
+        rows_.fill(range);
+        for (int r = 0; r < range.count; r++) {
+            numbers_[r] = range.number(r);
             roots_[r] = root_of_self(s_.machine_.kernel, rows_.row(r));
         }
         tiles_done_ = 0;
@@ -82,10 +85,9 @@ class ReducedSet::Block {
     template <class Judged> bool settle(const Level &level, const Judged &judged) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
-            const double *middle, *radius;
-            interval(level, r, middle, radius);
-            const int answer = judge_.settle(middle, radius, s_.machine_.margin, rows_.row(r).norm);
-            judged(number(r), answer, middle);
+            const MiddleRadius found = interval(level, r);
+            const int answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
+            judged(number(r), answer, found.middle);
             if (answer == unsettled) open_.push_back(r);
         }
         if (open_.empty() || &level == &s_.levels_.back()) return false;
@@ -94,7 +96,7 @@ class ReducedSet::Block {
     }
 
     // G' and radius of row r at a level, when its kernel values are there.
-    void interval(const Level &level, int r, const double *&middle, const double *&radius) {
+    MiddleRadius interval(const Level &level, int r) {
         const Machine &m = s_.machine_;
         const ptrdiff_t c = m.outputs;
         std::fill(sums_.begin(), sums_.end(), 0.0);
@@ -110,8 +112,7 @@ class ReducedSet::Block {
             if (level.rho[o] > 0) sums_[c + o] += level.rho[o] * roots_[r];
             forget_unless_finite(sums_[o], sums_[c + o]);
         }
-        middle = sums_.data();
-        radius = sums_.data() + c;
+        return {sums_.data(), sums_.data() + c};
     }
 
   private:
@@ -175,8 +176,9 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
 ReducedSet::~ReducedSet() = default;
 
 template <class Work> void ReducedSet::each(const Rows &rows, Team &team, const Work &work) const {
-    const int most = rows_at_once(packed_.panels);
-    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t, int) { work(block); });
+    const EqualBlocks blocks(rows, rows_at_once(packed_.panels), team.threads());
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
 }
 
 void ReducedSet::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations, double *values) const {
@@ -200,10 +202,9 @@ void ReducedSet::interval(const Rows &rows, ptrdiff_t level, Team &team, double 
     each(rows, team, [&](Block &block) {
         block.advance(levels_[level]);
         for (int r = 0; r < block.count(); r++) {
-            const double *m, *rad;
-            block.interval(levels_[level], r, m, rad);
-            std::copy_n(m, c, middle + block.number(r) * c);
-            std::copy_n(rad, c, radius + block.number(r) * c);
+            const MiddleRadius found = block.interval(levels_[level], r);
+            std::copy_n(found.middle, c, middle + block.number(r) * c);
+            std::copy_n(found.radius, c, radius + block.number(r) * c);
         }
     });
 }

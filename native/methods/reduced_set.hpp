@@ -6,10 +6,13 @@
 #pragma once
 #include <vector>
 
-#include "core/idle.hpp"
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/interval.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
+#include "tiles/packed.hpp"
+#include "tiles/panel_weights.hpp"
 
 namespace dormie {
 
@@ -53,7 +56,7 @@ class ReducedSet {
     const Machine machine_;  // its kernel, bias and rule, over the vectors
     const Packed<float> packed_;
     std::vector<Level> levels_;
-    const Idle<Block> idle_;  // for single rows
+    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

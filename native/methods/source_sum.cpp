@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "core/blocks.hpp"
+
 namespace dormie {
 
 namespace {
@@ -22,9 +24,19 @@ double power(double base, int degree) {
 
 }  // namespace
 
-// What one thread needs: the mapped row, room for its differences from a point, and kernel values.
-struct SourceSum::Space {
-    explicit Space(const Machine &m) : row(m.features), difference(m.features), values(m.points_count) {}
+// What one thread needs: the row, room for its differences from a point, and kernel values.
+struct SourceSum::Workspace {
+    explicit Workspace(const Machine &m) : row(m.features), difference(m.features), values(m.points_count) {}
+
+    void fill(const RowRange &range) {
+        const ptrdiff_t i = range.number(0);
+        const double *x = range.rows.row(i, difference.data());
+        for (size_t j = 0; j < row.size(); j++) {
+            if (!std::isfinite(x[j])) throw NotFinite{i, ptrdiff_t(j), x[j]};
+            row[j] = x[j];
+        }
+    }
+
     std::vector<double> row, difference, values;
     double constant = 0;  // of a normalised kernel: see normalize
 };
@@ -38,7 +50,9 @@ SourceSum::SourceSum(const Machine &machine, SourceMap map, Ddot ddot)
         normalize(machine_.points + i * machine_.features, unit_points_.data() + i * machine_.features, &unit_constants_[i]);
 }
 
-void SourceSum::map_row(bool sparse, double *x) const {
+SourceSum::~SourceSum() = default;
+
+void SourceSum::apply_steps(bool sparse, double *x) const {
     const ptrdiff_t d = machine_.features;
     for (size_t k = 0; k < map_.steps.size(); k++) {
         const double *value = map_.values + ptrdiff_t(k) * d;
@@ -95,7 +109,7 @@ void SourceSum::arguments_in_order(const double *x, const double *s, int several
 }
 
 // The same by BLAS, which sums in an order of its own.
-double SourceSum::argument_by_blas(Space &space, const double *s) const {
+double SourceSum::argument_by_blas(Workspace &space, const double *s) const {
     int n = int(machine_.features), step = 1;
     double *x = space.row.data(), *y = const_cast<double *>(s);
     if (machine_.kernel.kind == KernelKind::rbf) {
@@ -117,7 +131,7 @@ double SourceSum::kernel_value(double argument) const {
     return k.normalized ? power(argument, k.degree) : power(k.gamma * argument + k.coef0, k.degree);
 }
 
-void SourceSum::kernel_values(Space &space) const {
+void SourceSum::kernel_values(Workspace &space) const {
     const double *points = unit_points_.empty() ? machine_.points : unit_points_.data();
     const bool distances = machine_.kernel.kind == KernelKind::rbf;
     for (ptrdiff_t i = 0; i < machine_.points_count; i += together) {
@@ -137,36 +151,31 @@ void SourceSum::kernel_values(Space &space) const {
     }
 }
 
-void SourceSum::read_row(const Rows &rows, ptrdiff_t i, bool sparse, Space &space) const {
-    const ptrdiff_t d = machine_.features;
-    const double *x = rows.row(i, space.difference.data());
-    for (ptrdiff_t j = 0; j < d; j++) {
-        if (!std::isfinite(x[j])) throw NotFinite{i, j, x[j]};
-        space.row[j] = x[j];
-    }
-    map_row(sparse, space.row.data());
+void SourceSum::map_row(bool sparse, Workspace &space) const {
+    apply_steps(sparse, space.row.data());
     if (unit_points_.empty()) return;
-    std::copy_n(space.row.data(), d, space.difference.data());
+    space.difference = space.row;
     normalize(space.difference.data(), space.row.data(), &space.constant);
 }
 
-void SourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
+void SourceSum::add_terms(const Workspace &space, double *sums) const {
     const ptrdiff_t c = machine_.outputs;
-    std::vector<std::unique_ptr<Space>> spaces(team.threads());
-    auto prepare = [&](int worker) { spaces[worker] = std::make_unique<Space>(machine_); };
-    team.run(rows.n, prepare, [&](ptrdiff_t i, int worker) {
-        if (team.should_stop()) return;
-        Space &space = *spaces[worker];
-        read_row(rows, i, sparse, space);
+    std::fill_n(sums, c, 0.0);
+    for (ptrdiff_t k = 0; k < machine_.points_count; k++) {
+        const double *weights = machine_.weights + k * c;
+        for (ptrdiff_t o = 0; o < c; o++)
+            if (weights[o] != 0) sums[o] += weights[o] * space.values[k];
+    }
+    for (ptrdiff_t o = 0; o < c; o++) sums[o] += machine_.bias[o];
+}
+
+void SourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
+    const EqualBlocks blocks(rows, 1, team.threads());
+    auto make = [&](int) { return std::make_unique<Workspace>(machine_); };
+    each_block(blocks, spare_, team, make, [&](Workspace &space, const RowRange &range, int) {
+        map_row(sparse, space);
         kernel_values(space);
-        double *sums = out + i * c;
-        std::fill_n(sums, c, 0.0);
-        for (ptrdiff_t k = 0; k < machine_.points_count; k++) {
-            const double *weights = machine_.weights + k * c;
-            for (ptrdiff_t o = 0; o < c; o++)
-                if (weights[o] != 0) sums[o] += weights[o] * space.values[k];
-        }
-        for (ptrdiff_t o = 0; o < c; o++) sums[o] += machine_.bias[o];
+        add_terms(space, out + range.number(0) * machine_.outputs);
     });
 }
 

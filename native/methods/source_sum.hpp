@@ -6,9 +6,10 @@
 #pragma once
 #include <vector>
 
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
 
 namespace dormie {
 
@@ -27,6 +28,7 @@ class SourceSum {
   public:
     // ddot: null for one product after the other.
     SourceSum(const Machine &machine, SourceMap map, Ddot ddot);
+    ~SourceSum();
 
     // The outputs of every row, rows x outputs. sparse: whether the rows came as a sparse matrix, which scikit-learn's
     // scalers multiply by the inverse instead of dividing.
@@ -35,21 +37,23 @@ class SourceSum {
     double work(ptrdiff_t n) const { return 4.0 * double(n) * machine_.points_count * (machine_.features + 16); }
 
   private:
-    struct Space;
-    void read_row(const Rows &rows, ptrdiff_t i, bool sparse, Space &space) const;
-    void map_row(bool sparse, double *x) const;
+    struct Workspace;
+    void map_row(bool sparse, Workspace &space) const;
+    void apply_steps(bool sparse, double *x) const;
     void normalize(const double *x, double *unit, double *constant) const;
-    void kernel_values(Space &space) const;
+    void kernel_values(Workspace &space) const;
     template <bool distances>
     void arguments_in_order(const double *x, const double *s, int several, double *arguments) const;
-    double argument_by_blas(Space &space, const double *s) const;
+    double argument_by_blas(Workspace &space, const double *s) const;
     double kernel_value(double argument) const;
+    void add_terms(const Workspace &space, double *sums) const;
 
     const Machine machine_;
     const SourceMap map_;
     const Ddot ddot_;
     // Of a normalised kernel: the points as unit vectors, and the coordinate that stands for coef0.
     std::vector<double> unit_points_, unit_constants_;
+    const Spare<Workspace> spare_;
 };
 
 }  // namespace dormie

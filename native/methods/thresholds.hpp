@@ -4,14 +4,13 @@
 #include <limits>
 #include <vector>
 
+#include "core/interval.hpp"
 #include "core/rules.hpp"
 
 namespace dormie {
 
 // The low and the high threshold of every output.
-struct Thresholds {
-    const double *low, *high;
-};
+using Thresholds = LowHigh;
 
 class Referee {
   public:
@@ -27,7 +26,7 @@ class Referee {
             high_[o] = negative ? -1 : infinity;
             any = any || positive || negative;
         }
-        return any ? judge_.settle_between(low_.data(), high_.data()) : unsettled;
+        return any ? judge_.settle(LowHigh{low_.data(), high_.data()}) : unsettled;
     }
 
   private:

@@ -6,7 +6,10 @@
 #include <memory>
 #include <numeric>
 
-#include "simd/ops.hpp"
+#include "core/blocks.hpp"
+#include "core/interval.hpp"
+#include "core/kernel.hpp"
+#include "core/norm.hpp"
 #include "core/rules.hpp"
 
 namespace dormie {
@@ -26,7 +29,7 @@ ScaleOffset terms_of_row(const Kernel &kernel, double norm2) {
 
 }  // namespace
 
-// Rows on their way down, in the place of the points of packed.hpp: scaled, and with their offset as one more feature.
+// Rows on their way down, in the place of the points of kernel.hpp: scaled, and with their offset as one more feature.
 class Tree::Block {
   public:
     Block(const Tree &tree, int capacity)
@@ -39,33 +42,33 @@ class Tree::Block {
           order_(capacity),
           right_(capacity),
           row_(t_.machine_.outputs) {
-        ways_.reserve(capacity + 1);  // each holds a row at least
+        pending_.reserve(capacity + 1);  // each holds a row at least
     }
 
-    void fill(const Rows &rows, ptrdiff_t from, int count) {
-        count_ = count;
-        for (int r = 0; r < count; r++) read_row(rows, from + r, row(r));
-        for (int r = 0; r < count; r++) scale_row(rows, from + r, row(r));
-        std::fill_n(met_.get(), count * t_.met_stride_, 0.0);
+    void fill(const RowRange &range) {
+        count_ = range.count;
+        for (int r = 0; r < count_; r++) read_row(range.rows, range.number(r), row(r));
+        for (int r = 0; r < count_; r++) scale_row(range.rows, range.number(r), row(r));
+        std::fill_n(met_.get(), count_ * t_.met_stride_, 0.0);
     }
 
     // Calls finish(row, terminal, values) for every row, in the order of terminals.
     template <class Finish> void walk(const Finish &finish) {
         std::iota(order_.begin(), order_.begin() + count_, 0);
-        ways_.assign(1, {t_.nodes_.empty() ? ~0 : 0, 0, count_});
-        while (!ways_.empty()) {
-            const Way way = ways_.back();
-            ways_.pop_back();
-            if (way.child < 0)
-                end(~way.child, way.begin, way.end, finish);
+        pending_.assign(1, {t_.nodes_.empty() ? ~0 : 0, 0, count_});
+        while (!pending_.empty()) {
+            const Pending next = pending_.back();
+            pending_.pop_back();
+            if (next.child < 0)
+                end(~next.child, next.begin, next.end, finish);
             else
-                pass(way.child, way.begin, way.end);
+                pass(next.child, next.begin, next.end);
         }
     }
 
   private:
-    // The rows order_[begin .. end) go on to a child.
-    struct Way {
+    // The rows order_[begin .. end) are still to go to a child.
+    struct Pending {
         int32_t child;
         int begin, end;
     };
@@ -106,8 +109,8 @@ class Tree::Block {
         double *met = met_.get() + node.depth;
         for (int i = 0; i < n; i++) met[order[i] * t_.met_stride_] = k[i];
         const int left = node.children[0] == node.children[1] ? n : sort(node.threshold, order, n);
-        if (left < n) ways_.push_back({node.children[1], begin + left, end});
-        if (left > 0) ways_.push_back({node.children[0], begin, begin + left});
+        if (left < n) pending_.push_back({node.children[1], begin + left, end});
+        if (left > 0) pending_.push_back({node.children[0], begin, begin + left});
     }
 
     // Rows that go left first, the others after them, both in the order they were in; returns how many go left. Every
@@ -147,7 +150,7 @@ class Tree::Block {
     Aligned<double> values_, no_offsets_;
     Aligned<double> outputs_;  // of rows at a terminal, those of an output together
     std::vector<int32_t> order_, right_;
-    std::vector<Way> ways_;
+    std::vector<Pending> pending_;
     std::vector<double> row_;
 };
 
@@ -198,8 +201,10 @@ void Tree::lay_out_weights(ptrdiff_t terminal) {
 
 template <class Finish> void Tree::each_row(const Rows &rows, Team &team, const Finish &finish) const {
     const ptrdiff_t most = std::clamp(numbers_at_once / (stride_ + met_stride_), least_rows, most_rows);
-    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t first, int worker) {
-        block.walk([&](int r, int32_t t, const double *values) { finish(first + r, t, values, worker); });
+    const EqualBlocks blocks(rows, most, team.threads());
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
+        block.walk([&](int r, int32_t t, const double *values) { finish(range.number(r), t, values, worker); });
     });
 }
 
@@ -209,7 +214,7 @@ void Tree::decide(const Rows &rows, const double *half_widths, Team &team, int64
     auto judges = for_each_thread<Judge>(team.threads(), machine_.rule, c);
     each_row(rows, team, [&](ptrdiff_t i, int32_t terminal, const double *g, int worker) {
         const bool finite = std::all_of(g, g + c, [](double value) { return std::isfinite(value); });
-        answers[i] = finite ? judges[worker].settle(g, half_widths + terminal * c) : unsettled;
+        answers[i] = finite ? judges[worker].settle(MiddleRadius{g, half_widths + terminal * c}) : unsettled;
         evaluations[i] = depth_of(terminal);
         if (values) std::copy_n(g, c, values + i * c);
     });

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/idle.hpp"
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/aligned.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
+#include "simd/ops.hpp"
 
 namespace dormie {
 
@@ -51,7 +53,7 @@ class Tree {
         double threshold;
         int32_t children[2];
         int32_t depth;
-        RowTerms<double> terms;  // the point takes a row's place: see packed.hpp
+        RowTerms<double> terms;  // the point takes a row's place: see kernel.hpp
     };
     static constexpr double node_work = 256, row_work = 512;  // kernel function and sorting; answering: in multiply-adds
 
@@ -70,7 +72,7 @@ class Tree {
     ptrdiff_t met_stride_ = 0;  // as many kernel values as a row may meet, in whole vectors
     Aligned<double> weights_;   // of each terminal, those of an output together, in whole vectors
     std::vector<ptrdiff_t> weights_at_;
-    const Idle<Block> idle_;  // for single rows
+    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

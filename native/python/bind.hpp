@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
 #include "core/rules.hpp"
+#include "core/threads.hpp"
 
 namespace nb = nanobind;
 

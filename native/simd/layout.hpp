@@ -17,7 +17,7 @@ template <class T> void map_row(const T *x, const T *center, const T *scale, ptr
     for (ptrdiff_t j = 0; j < d; j++) to[j] = (x[j] - center[j]) / scale[j];
 }
 
-// In chunks, as squared_norm of packed.hpp, so that chains of roundings stay short.
+// In chunks, as squared_norm of norm.hpp, so that chains of roundings stay short.
 inline double sum_of_squares(const double *x, ptrdiff_t d) {
     constexpr int N = lanes<double>;
     double sum = 0;

@@ -85,9 +85,9 @@ template <class T> struct Ops {
     void (*dots)(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, int n, ptrdiff_t length, T *out);
 
     // Forward substitution with one tile of a triangular matrix, for a group of rows: q[i * group_rows + r] solves
-    // sum_k block[i][k] q_k = values[r * stride + i] - known[r * stride + i]; block is tile_width square, with the
+    // sum_k block[i][k] q_k = values[r * stride + i] - product[r * stride + i]; block is tile_width square, with the
     // inverse of the diagonal in place of the diagonal.
-    void (*solve)(const T *values, const T *known, ptrdiff_t stride, const T *block, T *q);
+    void (*solve)(const T *values, const T *product, ptrdiff_t stride, const T *block, T *q);
 
     // For each row r of a group: squares[r] += sum_i q_i^2, sizes[r] += sum_i |q_i| norms[i], and for each output o
     // sums[o * group_rows + r] += sum_i q_i coordinates[i * outputs + o]; i runs over n <= tile_width

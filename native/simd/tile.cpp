@@ -185,11 +185,11 @@ void dots(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, i
     for (; k < n; k++) dots_of<T, 1>(x, points, stride, which + k, length, out + k);
 }
 
-template <class T> void solve(const T *values, const T *known, ptrdiff_t stride, const T *block, T *q) {
+template <class T> void solve(const T *values, const T *product, ptrdiff_t stride, const T *block, T *q) {
     constexpr int R = group_rows_, W = tile_width<T>;
     T rest[W][R];
     for (int r = 0; r < R; r++)
-        for (int i = 0; i < W; i++) rest[i][r] = values[r * stride + i] - known[r * stride + i];
+        for (int i = 0; i < W; i++) rest[i][r] = values[r * stride + i] - product[r * stride + i];
     for (int i = 0; i < W; i++) {
         T *now = q + i * R;
         for (int r = 0; r < R; r++) now[r] = rest[i][r] * block[i * W + i];

@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/machine.hpp"
+#include "core/rounding.hpp"
+#include "core/rows.hpp"
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
-#include "core/rounding.hpp"
 #include "tiles/row_block.hpp"
 
 namespace dormie {
 
 // Numbers a row has in the sums: its outputs, what rounding may have done to each, and room for one sum.
 inline ptrdiff_t sums_width(const Machine &m) { return 2 * m.outputs + 1; }
-
-// How many rows a block may have, if the sums of each are `width` numbers: as many as keep them within 32 MiB. They are
-// fewer than `most` only where there are many thousands of outputs: some two hundred classes, one against one.
-inline ptrdiff_t rows_with_room(ptrdiff_t most, ptrdiff_t width) {
-    return std::clamp<ptrdiff_t>((ptrdiff_t(1) << 22) / std::max<ptrdiff_t>(width, 1), 1, most);
-}
 
 // What one thread needs to evaluate a block.
 template <class T> struct Workspace {
@@ -26,6 +22,12 @@ template <class T> struct Workspace {
           values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
           errors(panel_width<T>),
           sums(size_t(rows * sums_width(m))) {}
+
+    void fill(const RowRange &range) {
+        block.fill(range);
+        std::fill(sums.begin(), sums.end(), 0.0);
+    }
+
     RowBlock<T> block;
     Aligned<T> values, errors;
     std::vector<double> sums;

@@ -7,19 +7,12 @@
 #include <limits>
 #include <vector>
 
+#include "core/rows.hpp"
+#include "core/sizes.hpp"
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
-#include "core/rows.hpp"
 
 namespace dormie {
-
-struct RowTraits {
-    double norm;  // of the mapped row
-    ptrdiff_t nonzeros;
-    double scale, offset;  // of v: see packed.hpp
-    bool far;              // see far_out
-    bool lost;             // see norm_lost
-};
 
 template <class T> class RowBlock {
   public:
@@ -32,10 +25,9 @@ template <class T> class RowBlock {
           plain_(size_t(capacity) * machine.features),
           rows_(capacity) {}
 
-    // which: the row numbers to take, or null for from, from + 1, ...
-    void fill(const Rows &rows, const ptrdiff_t *which, ptrdiff_t from, int count) {
-        count_ = count;
-        for (int r = 0; r < count; r++) fill_row(rows, which ? which[from + r] : from + r, r);
+    void fill(const RowRange &range) {
+        count_ = range.count;
+        for (int r = 0; r < count_; r++) fill_row(range.rows, range.number(r), r);
         lay_out();
     }
 

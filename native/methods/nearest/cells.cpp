@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/blocks.hpp"
+#include "core/norm.hpp"
 #include "methods/nearest/nearest.hpp"
 #include "tiles/panel.hpp"
 
@@ -19,6 +21,31 @@ std::vector<double> gathered(const Machine &m, const int32_t *order, ptrdiff_t c
     return out;
 }
 
+// Rows in blocks that each lie in one cell. Rows without a cell are in none.
+class CellBlocks {
+  public:
+    CellBlocks(const Rows &rows, const std::vector<ptrdiff_t> &cells) : rows_(rows), numbers_(cells.size()) {
+        std::iota(numbers_.begin(), numbers_.end(), 0);
+        std::stable_sort(numbers_.begin(), numbers_.end(), [&](ptrdiff_t a, ptrdiff_t b) { return cells[a] < cells[b]; });
+        for (ptrdiff_t i = 0; i < rows.n; i++) {
+            const ptrdiff_t cell = cells[numbers_[i]];
+            if (cell < 0) continue;
+            if (begins_.empty() || i - begins_.back() == most_rows || cell != cells[numbers_[i - 1]]) begins_.push_back(i);
+        }
+        begins_.push_back(rows.n);
+    }
+
+    ptrdiff_t count() const { return ptrdiff_t(begins_.size()) - 1; }
+    int largest() const { return int(most_rows); }
+    RowRange operator[](ptrdiff_t block) const {
+        return {rows_, numbers_.data(), begins_[block], int(begins_[block + 1] - begins_[block])};
+    }
+
+  private:
+    const Rows &rows_;
+    std::vector<ptrdiff_t> numbers_, begins_;  // row numbers, cell by cell; where each block of them begins, and the end
+};
+
 }  // namespace
 
 // Rows of one cell on their way, closed up as they are settled.
@@ -34,10 +61,7 @@ class NearestByCell::Block {
         open_.reserve(capacity);
     }
 
-    // which: row numbers, or null for from, from + 1, ...
-    void fill(const Rows &rows, const ptrdiff_t *which, ptrdiff_t from, int count) {
-        rows_.fill(rows, which, from, count);
-    }
+    void fill(const RowRange &range) { rows_.fill(range); }
 
     // The cell of every row, or -1 where numbers are too large.
     void assign(ptrdiff_t *cells) {
@@ -46,12 +70,12 @@ class NearestByCell::Block {
     }
 
     // Adds the terms of the rows, all of one cell, as far as visit lets each go.
-    void walk(const ptrdiff_t *numbers, ptrdiff_t cell, const Visit &visit, int worker) {
+    void walk(const RowRange &range, ptrdiff_t cell, const Visit &visit, int worker) {
         const Packed<float> &packed = *n_.packed_[cell];
         const int32_t *order = n_.orders_.data() + cell * n_.steps_.back();
         const ptrdiff_t c = n_.machine_.outputs;
         for (int r = 0; r < rows_.count(); r++) {
-            progress_[r] = {numbers[r], cell, 0, 0};
+            progress_[r] = {range.number(r), cell, 0, 0};
             std::copy_n(n_.machine_.bias, c, sums_.data() + r * c);
         }
         // As many tiles as there were before: few rows go on, and they have more to make up for.
@@ -128,48 +152,34 @@ NearestByCell::NearestByCell(const Machine &machine, const double *basis, ptrdif
 
 NearestByCell::~NearestByCell() = default;
 
+std::unique_ptr<NearestByCell::Block> NearestByCell::make_block(int capacity) const {
+    return std::make_unique<Block>(*this, capacity);
+}
+
 void NearestByCell::walk(const Rows &rows, Team &team, const Visit &visit) const {
-    if (rows.n == 1) return walk_one(rows, visit);
+    if (rows.n == 1) return walk_one(rows, team, visit);
     const std::vector<ptrdiff_t> cells = assign(rows, team);
-    // Row numbers, cell by cell, and where each block of them begins.
-    std::vector<ptrdiff_t> numbers(size_t(rows.n)), begins;
-    std::iota(numbers.begin(), numbers.end(), 0);
-    std::stable_sort(numbers.begin(), numbers.end(), [&](ptrdiff_t a, ptrdiff_t b) { return cells[a] < cells[b]; });
-    ptrdiff_t known = 0;
-    while (known < rows.n && cells[numbers[known]] < 0) known++;
-    for (ptrdiff_t i = known; i < rows.n; i++)
-        if (i == known || i - begins.back() == most_rows || cells[numbers[i]] != cells[numbers[i - 1]]) begins.push_back(i);
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    auto prepare = [&](int worker) { blocks[worker] = std::make_unique<Block>(*this, int(most_rows)); };
-    team.run(ptrdiff_t(begins.size()), prepare, [&](ptrdiff_t task, int worker) {
-        if (team.should_stop()) return;
-        const ptrdiff_t from = begins[task], to = task + 1 < ptrdiff_t(begins.size()) ? begins[task + 1] : rows.n;
-        blocks[worker]->fill(rows, numbers.data(), from, int(to - from));
-        blocks[worker]->walk(numbers.data() + from, cells[numbers[from]], visit, worker);
+    auto make = [&](int count) { return make_block(count); };
+    each_block(CellBlocks(rows, cells), spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
+        block.walk(range, cells[range.number(0)], visit, worker);
     });
 }
 
 std::vector<ptrdiff_t> NearestByCell::assign(const Rows &rows, Team &team) const {
     std::vector<ptrdiff_t> cells(size_t(rows.n));
-    std::vector<std::unique_ptr<Block>> blocks(team.threads());
-    auto prepare = [&](int worker) { blocks[worker] = std::make_unique<Block>(*this, int(most_rows)); };
-    team.run((rows.n + most_rows - 1) / most_rows, prepare, [&](ptrdiff_t task, int worker) {
-        if (team.should_stop()) return;
-        blocks[worker]->fill(rows, nullptr, task * most_rows, int(std::min(most_rows, rows.n - task * most_rows)));
-        blocks[worker]->assign(cells.data() + task * most_rows);
-    });
+    auto make = [&](int count) { return make_block(count); };
+    each_block(EqualBlocks(rows, most_rows, team.threads()), spare_, team, make,
+               [&](Block &block, const RowRange &range, int) { block.assign(cells.data() + range.from); });
     return cells;
 }
 
-void NearestByCell::walk_one(const Rows &rows, const Visit &visit) const {
-    std::unique_ptr<Block> block = idle_.take();
-    if (!block) block = std::make_unique<Block>(*this, 1);
-    const ptrdiff_t number = 0;
-    ptrdiff_t cell;
-    block->fill(rows, nullptr, 0, 1);
-    block->assign(&cell);
-    if (cell >= 0) block->walk(&number, cell, visit, 0);
-    idle_.give(std::move(block));
+void NearestByCell::walk_one(const Rows &rows, Team &team, const Visit &visit) const {
+    auto make = [&](int count) { return make_block(count); };
+    each_block(EqualBlocks(rows, 1, 1), spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
+        ptrdiff_t cell;
+        block.assign(&cell);
+        if (cell >= 0) block.walk(range, cell, visit, worker);
+    });
 }
 
 }  // namespace dormie

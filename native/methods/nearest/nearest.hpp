@@ -8,12 +8,14 @@
 #include <memory>
 #include <vector>
 
-#include "core/idle.hpp"
-#include "tiles/packed.hpp"
-#include "core/threads.hpp"
+#include "core/aligned.hpp"
+#include "core/machine.hpp"
 #include "core/rows.hpp"
+#include "core/spare.hpp"
+#include "core/threads.hpp"
 #include "methods/nearest/sketch.hpp"
 #include "methods/thresholds.hpp"
+#include "tiles/packed.hpp"
 
 namespace dormie {
 
@@ -85,7 +87,7 @@ class NearestByQuery final : public Nearest {
   private:
     class Block;
     void walk(const Rows &rows, Team &team, const Visit &visit) const override;
-    // Calls each(block, row of the block, thread) for every row.
+    // Calls each(block, row of the block, row number, worker) for every row.
     template <class Each> void each_row(const Rows &rows, Team &team, const Each &each) const;
 
     const Sketch sketch_;
@@ -97,9 +99,9 @@ class NearestByQuery final : public Nearest {
     const Packed<float> packed_;
     const std::vector<float> place_sizes_;  // negative where there is no point
     const ptrdiff_t stride_;                // of points_
-    Aligned<float> points_;                 // scaled as in packed.hpp, one after the other
+    Aligned<float> points_;                 // scaled as in kernel.hpp, one after the other
     std::vector<float> offsets_;
-    const Idle<Block> idle_;  // for single rows
+    const Spare<Block> spare_;  // for single rows
 };
 
 // The order of the cell whose centre is nearest, in few coordinates.
@@ -118,9 +120,10 @@ class NearestByCell final : public Nearest {
     class Block;
     void walk(const Rows &rows, Team &team, const Visit &visit) const override;
     // Without sorting, and reading the row once.
-    void walk_one(const Rows &rows, const Visit &visit) const;
+    void walk_one(const Rows &rows, Team &team, const Visit &visit) const;
     // The cell of each row, or -1 where numbers are too large.
     std::vector<ptrdiff_t> assign(const Rows &rows, Team &team) const;
+    std::unique_ptr<Block> make_block(int capacity) const;
 
     const Sketch sketch_;
     const ptrdiff_t stride_;  // of centers_
@@ -128,7 +131,7 @@ class NearestByCell final : public Nearest {
     std::vector<float> half_squares_;  // |center|^2 / 2
     std::vector<int32_t> all_, orders_;
     std::vector<std::unique_ptr<Packed<float>>> packed_;
-    const Idle<Block> idle_;  // for single rows
+    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

@@ -2,6 +2,9 @@
 #include <bit>
 #include <cmath>
 
+#include "core/blocks.hpp"
+#include "core/kernel.hpp"
+#include "core/norm.hpp"
 #include "methods/nearest/nearest.hpp"
 #include "tiles/panel.hpp"
 
@@ -109,12 +112,11 @@ class NearestByQuery::Block {
         for (int side = 0; side < 2; side++) ranking_[side].reserve(n_.sides_.tiles[side]);
     }
 
-    void fill(const Rows &rows, ptrdiff_t from, int count) {
-        from_ = from;
-        rows_.fill(rows, nullptr, from, count);
+    void fill(const RowRange &range) {
+        rows_.fill(range);
         n_.sketch_.components(rows_, values_.get());
         const ptrdiff_t size = n_.sketch_.size();
-        for (int r = 0; r < count; r++) {
+        for (int r = 0; r < range.count; r++) {
             const RowTraits &row = rows_.row(r);
             float *sketch = sketches_.get() + r * size;
             const float *z = values_.get() + r * panel_stride<float>;
@@ -122,17 +124,15 @@ class NearestByQuery::Block {
             if (!usable_[r]) std::fill_n(sketch, size, 0.0f);
             std::copy_n(n_.machine_.bias, n_.machine_.outputs, lead_of(r));
         }
-        sketched_rows_.fill(StridedRows<float>(sketches_.get(), count, size, size, 1), nullptr, 0, count);
+        const StridedRows<float> sketches(sketches_.get(), range.count, size, size, 1);
+        sketched_rows_.fill({sketches, nullptr, 0, range.count});
         for (ptrdiff_t p = 0; p < n_.packed_.panels; p++) foresee(p);
     }
 
-    int count() const { return rows_.count(); }
-    ptrdiff_t number(int r) const { return from_ + r; }
-
-    // Adds the terms of one row, as far as visit lets it go.
-    void walk(int r, const Visit &visit, int worker) {
+    // Adds the terms of row r of the block, as far as visit lets it go.
+    void walk(int r, ptrdiff_t number, const Visit &visit, int worker) {
         if (!usable_[r]) return;
-        Progress at{number(r), 0, 0, 0};
+        Progress at{number, 0, 0, 0};
         std::copy_n(lead_of(r), sums_.size(), sums_.data());
         if (n_.steps_[0] == 0 && visit(at.number, at.cell, at.step++, sums_.data(), worker)) return;
         start(r);
@@ -216,7 +216,6 @@ class NearestByQuery::Block {
 
     const NearestByQuery &n_;
     RowBlock<float> rows_, sketched_rows_;
-    ptrdiff_t from_ = 0;
     Aligned<float> values_, sketches_;
     Aligned<float> foreseen_;  // values in few coordinates
     Aligned<int32_t> scores_;  // of the row at hand
@@ -260,17 +259,19 @@ NearestByQuery::~NearestByQuery() = default;
 
 template <class Each> void NearestByQuery::each_row(const Rows &rows, Team &team, const Each &each) const {
     const ptrdiff_t most = std::clamp<ptrdiff_t>(values_at_once / ptrdiff_t(sides_.place.size()), 8, most_rows);
-    each_block(*this, idle_, rows, most, team, [&](Block &block, ptrdiff_t, int worker) {
-        for (int r = 0; r < block.count(); r++) each(block, r, worker);
+    const EqualBlocks blocks(rows, most, team.threads());
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
+        for (int r = 0; r < range.count; r++) each(block, r, range.number(r), worker);
     });
 }
 
 void NearestByQuery::walk(const Rows &rows, Team &team, const Visit &visit) const {
-    each_row(rows, team, [&](Block &block, int r, int worker) { block.walk(r, visit, worker); });
+    each_row(rows, team, [&](Block &block, int r, ptrdiff_t i, int worker) { block.walk(r, i, visit, worker); });
 }
 
 void NearestByQuery::order(const Rows &rows, Team &team, int64_t *out) const {
-    each_row(rows, team, [&](Block &block, int r, int) { block.order(r, out + block.number(r) * steps_.back()); });
+    each_row(rows, team, [&](Block &block, int r, ptrdiff_t i, int) { block.order(r, out + i * steps_.back()); });
 }
 
 }  // namespace dormie

@@ -8,27 +8,19 @@
 #include <cmath>
 #include <vector>
 
+#include "core/machine.hpp"
+#include "core/norm.hpp"
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/row_block.hpp"
 
 namespace dormie {
 
-inline Machine over_points(Machine m, ptrdiff_t count, ptrdiff_t features, const double *points) {
-    m.points_count = count;
-    m.features = features;
-    m.outputs = 0;
-    m.points = points;
-    m.weights = nullptr;
-    m.center = m.scale = nullptr;
-    return m;
-}
-
 class Sketch {
   public:
     // basis: components x features, orthonormal rows; at most panel_width<float> of them.
     Sketch(const Machine &m, const double *basis, ptrdiff_t components)
-        : components_(components), packed_(linear(over_points(m, components, m.features, basis)), true) {}
+        : components_(components), packed_(unscaled(over_points(m, components, m.features, basis)), true) {}
 
     // Numbers in a sketch.
     ptrdiff_t size() const { return components_ + 2; }
@@ -66,11 +58,6 @@ class Sketch {
     }
 
   private:
-    static Machine linear(Machine m) {
-        m.kernel = {KernelKind::linear, 1, 0, 1, false};
-        return m;
-    }
-
     const ptrdiff_t components_;
     const Packed<float> packed_;
 };
