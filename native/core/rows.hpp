@@ -1,16 +1,8 @@
 // Rows as they come: dense in any layout, or CSR, float or double. One row at a time is had in doubles.
+//
+// The classes are instantiated in rows.cpp for the types that Python passes.
 #pragma once
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <vector>
-
-#include "simd/ops.hpp"
 
 namespace dormie {
 
@@ -31,12 +23,7 @@ class Rows {
     virtual const double *row(ptrdiff_t i, double *room) const = 0;
 
     // Throws NotFinite where row i has such a value.
-    void require_finite(ptrdiff_t i) const {
-        std::vector<double> room(d);
-        const double *x = row(i, room.data());
-        for (ptrdiff_t j = 0; j < d; j++)
-            if (!std::isfinite(x[j])) throw NotFinite{i, j, x[j]};
-    }
+    void require_finite(ptrdiff_t i) const;
 
     const ptrdiff_t n, d;
 };
@@ -56,16 +43,7 @@ template <class T> class StridedRows final : public Rows {
     StridedRows(const T *data, ptrdiff_t n, ptrdiff_t d, ptrdiff_t row_stride, ptrdiff_t column_stride)
         : Rows(n, d), data_(data), row_stride_(row_stride), column_stride_(column_stride) {}
 
-    const double *row(ptrdiff_t i, double *room) const override {
-        const T *row = data_ + i * row_stride_;
-        if constexpr (std::is_same_v<T, double>)
-            if (column_stride_ == 1) return row;
-        if (column_stride_ == 1)
-            ops<T>().widen(row, d, room);
-        else
-            for (ptrdiff_t j = 0; j < d; j++) room[j] = double(row[j * column_stride_]);
-        return room;
-    }
+    const double *row(ptrdiff_t i, double *room) const override;
 
   private:
     const T *data_;
@@ -78,20 +56,7 @@ template <class T, class I> class CsrRows final : public Rows {
     CsrRows(const T *data, const I *indices, const I *indptr, ptrdiff_t n, ptrdiff_t d, ptrdiff_t stored)
         : Rows(n, d), data_(data), indices_(indices), indptr_(indptr), stored_(stored) {}
 
-    const double *row(ptrdiff_t i, double *room) const override {
-        const ptrdiff_t from = indptr_[i], to = indptr_[i + 1];
-        if (from < 0 || to < from || to > stored_)
-            throw std::invalid_argument("row " + std::to_string(i) + ": the CSR indptr is not ascending within the data");
-        std::fill_n(room, d, 0.0);
-        for (ptrdiff_t k = from; k < to; k++) {
-            const ptrdiff_t j = indices_[k];
-            if (j < 0 || j >= d)
-                throw std::invalid_argument("row " + std::to_string(i) + ": CSR column index " + std::to_string(j) +
-                                            " is outside 0.." + std::to_string(d - 1));
-            room[j] += double(data_[k]);  // a column given twice counts twice, as in scipy
-        }
-        return room;
-    }
+    const double *row(ptrdiff_t i, double *room) const override;
 
   private:
     const T *data_;

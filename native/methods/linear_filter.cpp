@@ -16,31 +16,27 @@ constexpr ptrdiff_t block_rows = 64;
 
 }  // namespace
 
-// The outputs of a block of rows. Rows are evaluated as they are read, one at a time.
+// The row at hand and its outputs.
 class LinearFilter::Block {
   public:
-    Block(const LinearFilter &filter, int capacity)
-        : f_(filter), x_(size_t(f_.stride_)), outputs_(size_t(capacity) * f_.bias_.size()) {}
+    explicit Block(const LinearFilter &filter) : f_(filter), x_(size_t(f_.stride_)), g_(f_.bias_.size()) {}
 
-    void fill(const RowRange &range) {
-        for (int r = 0; r < range.count; r++) evaluate(range.rows, range.number(r), outputs_.data() + r * f_.bias_.size());
-    }
+    void fill(const RowRange &) {}  // each row is read when its turn comes, and judged while its numbers are at hand
 
-    const double *outputs(int r) const { return outputs_.data() + r * f_.bias_.size(); }
-
-  private:
-    void evaluate(const Rows &rows, ptrdiff_t i, double *g) const {
-        const int c = int(f_.bias_.size());
+    const double *outputs(const Rows &rows, ptrdiff_t i) {
+        const int c = int(g_.size());
         const double *row = rows.row(i, x_.get());
         if (row != x_.get()) std::copy_n(row, rows.d, x_.get());
-        ops<double>().dots(x_.get(), f_.vectors_.get(), f_.stride_, f_.all_.data(), c, f_.stride_, g);
-        for (int o = 0; o < c; o++) g[o] += f_.bias_[o];
-        if (!std::all_of(g, g + c, [](double v) { return std::isfinite(v); })) rows.require_finite(i);
+        ops<double>().dots(x_.get(), f_.vectors_.get(), f_.stride_, f_.all_.data(), c, f_.stride_, g_.data());
+        for (int o = 0; o < c; o++) g_[o] += f_.bias_[o];
+        if (!std::all_of(g_.begin(), g_.end(), [](double v) { return std::isfinite(v); })) rows.require_finite(i);
+        return g_.data();
     }
 
+  private:
     const LinearFilter &f_;
     Aligned<double> x_;
-    std::vector<double> outputs_;
+    std::vector<double> g_;
 };
 
 LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const double *bias)
@@ -57,10 +53,10 @@ LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const 
 LinearFilter::~LinearFilter() = default;
 
 template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team, const Finish &finish) const {
-    const EqualBlocks blocks(rows, rows_with_room(block_rows, ptrdiff_t(bias_.size())), team.threads());
-    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
-    each_block(blocks, spare_, team, make, [&](const Block &block, const RowRange &range, int worker) {
-        for (int r = 0; r < range.count; r++) finish(range.number(r), block.outputs(r), worker);
+    const EqualBlocks blocks(rows, block_rows, team.threads());
+    auto make = [&](int) { return std::make_unique<Block>(*this); };
+    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
+        for (int r = 0; r < range.count; r++) finish(range.number(r), block.outputs(rows, range.number(r)), worker);
     });
 }
 
