@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 SANITIZED ?= .venv-sanitize
 BIN := $(VENV)/bin
-BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*/* native/*/*/*)
+NATIVE := $(wildcard native/*/*.?pp native/*/*/*.?pp)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 PIP_INSTALL := install --quiet --disable-pip-version-check
 CLANG ?= clang++
 HAVE_CLANG := $(shell command -v $(CLANG) 2>/dev/null)
@@ -20,6 +21,7 @@ test: check
 check: $(VENV)/.test clang
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -41,9 +41,9 @@ class EqualBlocks {
 
 // Fills a workspace with each block of rows and calls work(workspace, block, worker), from the threads of the team.
 //
-// blocks: EqualBlocks, or whatever else has its members. make(rows) makes a workspace for that many rows, in the calling
-// thread; its fill(block) reads the rows, checks that they are finite, and lays them out. The workspace of a single row
-// is kept in `spare`, for the next call.
+// blocks: EqualBlocks, or whatever else has its members. make(rows) makes a workspace for that many rows, in the
+// calling thread; its fill(block) reads the rows, checks that they are finite, and lays them out. The workspace of a
+// single row is kept in `spare`, for the next call.
 template <class Blocks, class Workspace, class Make, class Work>
 void each_block(const Blocks &blocks, const Spare<Workspace> &spare, Team &team, const Make &make, const Work &work) {
     std::vector<std::unique_ptr<Workspace>> workspaces(size_t(team.threads()));

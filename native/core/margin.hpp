@@ -1,7 +1,7 @@
 // How far an interval must lie from the border before its answer counts: see Margin in margin.py, whose twin this is.
 //
-// Nearer than that the source's own float64 sum, which rounds too, may have another answer than the real-number sum, and
-// it is the source's answer that is wanted.
+// Nearer than that the source's own float64 sum, which rounds too, may have another answer than the real-number sum,
+// and it is the source's answer that is wanted.
 #pragma once
 #include <cmath>
 #include <cstddef>

@@ -41,15 +41,16 @@ template <class T> class Rounding {
                   m.kernel.degree <= 1000 && sizes.offset < most && (scale == 0 || (scale > 1 / most && scale < most));
     }
 
-    // Of an rbf row whose squared distances are sums of squared differences: |x - s|^2 has a relative error of some units,
-    // so that z = -v is off by share z, and z 2^-z is nowhere more than 0.531. Rounding the mapped row moves it by up to
-    // 2 units of its norm; K changes nowhere faster than sqrt(2 gamma / e) a unit of length.
+    // Of an rbf row whose squared distances are sums of squared differences: |x - s|^2 has a relative error of some
+    // units, so that z = -v is off by share z, and z 2^-z is nowhere more than 0.531. Rounding the mapped row moves it
+    // by up to 2 units of its norm; K changes nowhere faster than sqrt(2 gamma / e) a unit of length.
     static Rounding of_distances(const Machine &m, const RowTraits &row) {
         const double d = double(m.features), share = gamma(std::min(d, chunk + d / chunk) + 10);
         Rounding rounding(m);
         rounding.near_ = 2 * exp2_error_units * unit * 1.000001;
         rounding.spread_ = 1.001 * (ln2 * share * 0.531 + d * m.kernel.gamma * least_normal);
-        if (m.center) rounding.spread_ += 0.86 * std::sqrt(m.kernel.gamma) * 2 * unit * (row.norm + Margin::lost_length);
+        if (m.center)
+            rounding.spread_ += 0.86 * std::sqrt(m.kernel.gamma) * 2 * unit * (row.norm + Margin::lost_length);
         rounding.per_term_ = infinity;
         rounding.most_lost_ = 1;
         rounding.top_ = 1;
@@ -101,9 +102,7 @@ template <class T> class Rounding {
                 most_lost_ = 1;
                 break;
             }
-            case KernelKind::sigmoid:
-                per_term_ = slack_ * ln2 / 2 + 8 * unit;
-                break;
+            case KernelKind::sigmoid: per_term_ = slack_ * ln2 / 2 + 8 * unit; break;
             case KernelKind::linear:
                 per_term_ = slack_;
                 largest_ = largest_v;
@@ -117,8 +116,8 @@ template <class T> class Rounding {
 
     // For rbf a second bound, one that a single far-out point in the panel does not spoil: such a point has an exponent
     // that is far off, but next to no value, except for rows beside it. With p = |row offset|, o a point's |offset| and
-    // z = -v, v is off by at most share (p + o) + rest, o <= 2p + 2z because sqrt(o) <= sqrt(p) + sqrt(z), and z 2^-z is
-    // nowhere more than 0.531. So a value K is off by at most near_ K + spread_.
+    // z = -v, v is off by at most share (p + o) + rest, o <= 2p + 2z because sqrt(o) <= sqrt(p) + sqrt(z), and z 2^-z
+    // is nowhere more than 0.531. So a value K is off by at most near_ K + spread_.
     void set_near_errors(double share, double p, double rest) {
         const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
         if (!(exponent < 0.5)) return;
@@ -130,14 +129,14 @@ template <class T> class Rounding {
     static constexpr double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
     static constexpr double most = sizeof(T) == 4 ? 1e37 : 1e300;  // nothing may come near to overflowing
-    static constexpr double lost_size = 64 * least_normal;  // what an error size may lose below the normal range
+    static constexpr double lost_size = 64 * least_normal;         // what an error size may lose below the normal range
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     const Machine &m_;
     double slack_ = 0, per_term_ = 0, largest_ = 1;
     double near_ = infinity, spread_ = 0;
     double most_lost_ = infinity;  // of any one value, even if it came out as 0: an rbf value is at most 1
-    double top_ = 1;        // bound on any kernel value
-    bool usable_ = false;  // nothing overflows, and the 1.001 covers the rounding of error sizes
+    double top_ = 1;               // bound on any kernel value
+    bool usable_ = false;          // nothing overflows, and the 1.001 covers the rounding of error sizes
 };
 
 }  // namespace dormie

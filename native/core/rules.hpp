@@ -45,8 +45,8 @@ class Judge {
     }
     int settle(const MiddleRadius &interval) { return settle(box_.set(interval).ends()); }
 
-    // The answer that they have whatever the source's rounding does. margin: how far that reaches, for a row whose mapped
-    // norm is `norm`.
+    // The answer that they have whatever the source's rounding does. margin: how far that reaches, for a row whose
+    // mapped norm is `norm`.
     template <class Interval> int settle(const Interval &interval, const Margin &margin, double norm) {
         return settle(box_.set(interval).widen(margin, norm).ends());
     }

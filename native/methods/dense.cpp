@@ -14,7 +14,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
-constexpr int share_rows_from = 64;  // rows a thread: with fewer, fetching the points would take longer than their products
+constexpr int share_rows_from = 64;  // rows a thread: with fewer, fetching the points takes longer than their products
 constexpr double most_cancellation = 0x1p-40;  // in a kernel value of at most 1: then differences are worth their time
 constexpr int ask_from = 8;  // rows: with fewer, a panel takes hardly longer than asking whether to stop
 
@@ -91,8 +91,8 @@ void Dense::share_rows(const EqualBlocks &blocks, Team &team, const FinishBlock 
     });
 }
 
-// For a few rows: every point is fetched once. Each panel has sums of its own, added up in order afterwards, so that the
-// result is the same as with one thread.
+// For a few rows: every point is fetched once. Each panel has sums of its own, added up in order afterwards, so that
+// the result is the same as with one thread.
 template <class T, bool radii, Dense::Form form, class FinishBlock>
 void Dense::share_panels(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const {
     const Packed<T> &packed = this->packed<T, form>();
@@ -132,10 +132,11 @@ bool Dense::cancels(const RowTraits &row) const {
 
 std::vector<ptrdiff_t> Dense::outputs(const Rows &rows, Team &team, double *out) const {
     std::vector<uint8_t> poor(rows.n);
-    evaluate<double, false>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *, const RowTraits &row, int) {
-        std::copy_n(g, machine_.outputs, out + i * machine_.outputs);
-        poor[i] = cancels(row);
-    });
+    evaluate<double, false>(rows, nullptr, team,
+                            [&](ptrdiff_t i, const double *g, const double *, const RowTraits &row, int) {
+                                std::copy_n(g, machine_.outputs, out + i * machine_.outputs);
+                                poor[i] = cancels(row);
+                            });
     std::vector<ptrdiff_t> lost = numbers_of(poor);
     if (!is_rbf()) return lost;
     evaluate<double, false, Form::differences>(
@@ -154,13 +155,15 @@ template <class T> void Dense::interval(const Rows &rows, Team &team, double *mi
             forget_unless_finite(m, reach);
         }
     };
-    evaluate<T, true>(rows, nullptr, team, [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &row, int) {
-        keep(i, g, r);
-        poor[i] = std::is_same_v<T, double> && is_rbf() && !row.far && cancels(row);
-    });
+    evaluate<T, true>(rows, nullptr, team,
+                      [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &row, int) {
+                          keep(i, g, r);
+                          poor[i] = std::is_same_v<T, double> && is_rbf() && !row.far && cancels(row);
+                      });
     const std::vector<ptrdiff_t> again = numbers_of(poor);
     evaluate<double, true, Form::differences>(
-        rows, &again, team, [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &, int) { keep(i, g, r); });
+        rows, &again, team,
+        [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &, int) { keep(i, g, r); });
 }
 template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
@@ -201,7 +204,8 @@ Dense::Decided Dense::decide(const Rows &rows, bool certified, Team &team, int64
         decided.open = open();
     };
     if (!points_cancel<double>()) again([&](const auto *which) { evaluate<double, true>(rows, which, team, settle); });
-    if (is_rbf()) again([&](const auto *which) { evaluate<double, true, Form::differences>(rows, which, team, settle); });
+    if (is_rbf())
+        again([&](const auto *which) { evaluate<double, true, Form::differences>(rows, which, team, settle); });
     return decided;
 }
 

@@ -1,6 +1,6 @@
 // The dense stage: every term of every row, in float with a rigorous radius, then in double for what that leaves open,
-// and for rbf, whose exponents cancel far from the origin, by differences. What even that leaves open is for the source's
-// own sum to decide (source_sum.hpp).
+// and for rbf, whose exponents cancel far from the origin, by differences. What even that leaves open is for the
+// source's own sum to decide (source_sum.hpp).
 #pragma once
 #include <memory>
 #include <mutex>
@@ -37,8 +37,8 @@ class Dense {
         std::vector<ptrdiff_t> open;  // rows that are still `unsettled`
     };
 
-    // The answer of every row, that of float alone unless it is to be certified. Where the outputs are the answer they are
-    // in `values`, rows x outputs; else it may be null.
+    // The answer of every row, that of float alone unless it is to be certified. Where the outputs are the answer they
+    // are in `values`, rows x outputs; else it may be null.
     Decided decide(const Rows &rows, bool certified, Team &team, int64_t *answers, double *values) const;
 
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
@@ -55,8 +55,8 @@ class Dense {
         Spare<Workspace<T>> spare;
     };
 
-    // Calls finish(row number, outputs, radii, traits of the row, worker) once for each row, from the threads of the team;
-    // the radii are only worked out where they are wanted.
+    // Calls finish(row number, outputs, radii, traits of the row, worker) once for each row, from the threads of the
+    // team; the radii are only worked out where they are wanted.
     template <class T, bool radii, Form form = Form::products, class Finish>
     void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
     // The two ways to share the work: blocks of rows, or the panels of points.
@@ -72,8 +72,8 @@ class Dense {
     template <class T, Form form> Layout<T> &layout() const;
     template <class T, Form form> const Packed<T> &packed() const { return *layout<T, form>().packed; }
 
-    // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn any
-    // kernel value into any other.
+    // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn
+    // any kernel value into any other.
     template <class T> bool points_cancel() const;
     // Whether a row's inner products lose so much that they will not do: for rbf, more than differences do; else, all.
     bool cancels(const RowTraits &row) const;

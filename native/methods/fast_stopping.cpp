@@ -31,7 +31,8 @@ FastStopping::FastStopping(const Machine &m, bool nonnegative)
         roots[i] = std::sqrt(norm_lost(m.kernel, s, m.features, norm2) ? 1 : diagonal(m.kernel, norm2));
     }
     for (ptrdiff_t p = packed_.panels - 1; p >= 0; p--) {
-        const ptrdiff_t from = p * panel_width<float>, to = std::min<ptrdiff_t>(from + panel_width<float>, m.points_count);
+        const ptrdiff_t from = p * panel_width<float>;
+        const ptrdiff_t to = std::min<ptrdiff_t>(from + panel_width<float>, m.points_count);
         for (ptrdiff_t o = 0; o < c; o++) {
             double lowering = 0, raising = 0;
             for (ptrdiff_t i = from; i < to; i++) {

@@ -38,7 +38,7 @@ class FastStopping {
     const Machine machine_;
     const Packed<float> packed_;
     std::vector<double> lowering_, raising_;  // (panels + 1) x outputs: tails after that many panels
-    const Spare<Block> spare_;                  // for single rows
+    const Spare<Block> spare_;                // for single rows
 };
 
 }  // namespace dormie

@@ -92,9 +92,9 @@ class Geometry::Block {
     void project(int n) {
         const ptrdiff_t c = g_.machine_.outputs;
         for (int g = 0; g < rows_.groups(); g++)
-            ops<double>().project(group_q(g) + done_ * R, n, g_.span_.norms + done_,
-                                  g_.span_.coordinates + done_ * c, int(c), squares_.get() + g * R,
-                                  sizes_.get() + g * R, sums_.get() + ptrdiff_t(g) * R * c);
+            ops<double>().project(group_q(g) + done_ * R, n, g_.span_.norms + done_, g_.span_.coordinates + done_ * c,
+                                  int(c), squares_.get() + g * R, sizes_.get() + g * R,
+                                  sums_.get() + ptrdiff_t(g) * R * c);
         done_ += n;
     }
 
@@ -202,8 +202,8 @@ class Geometry::Block {
         if (done_ == 0) std::fill_n(product_.get(), size_t(R) * panel_stride<double>, 0.0);
         if (rows_.count() <= few_rows) return multiply_factor_by_few(q, factor);
         for (ptrdiff_t i = 0; i < done_; i += chunk)
-            ops<double>().group_products(q + i * R, factor + i * W, std::min<ptrdiff_t>(chunk, done_ - i), product_.get(),
-                                         panel_stride<double>, i > 0);
+            ops<double>().group_products(q + i * R, factor + i * W, std::min<ptrdiff_t>(chunk, done_ - i),
+                                         product_.get(), panel_stride<double>, i > 0);
     }
 
     // A group costs the same however few of its rows are there; row by row is cheaper then, and gives the same bits.
@@ -213,8 +213,8 @@ class Geometry::Block {
             for (ptrdiff_t i = 0; i < done_; i += chunk) {
                 const int32_t bounds[2] = {0, int32_t(std::min<ptrdiff_t>(chunk, done_ - i))};
                 ops<double>().list_products({1, places_.data(), one_q_.data() + i, bounds, 0},
-                                            {factor + i * W, nullptr, 0, 1},
-                                            product_.get() + r * panel_stride<double>, panel_stride<double>, i > 0);
+                                            {factor + i * W, nullptr, 0, 1}, product_.get() + r * panel_stride<double>,
+                                            panel_stride<double>, i > 0);
             }
         }
     }

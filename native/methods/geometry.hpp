@@ -19,11 +19,11 @@ namespace dormie {
 // All arrays belong to the caller. k = landmarks, c = outputs; arrays with k rows hold the value after that many.
 struct Span {
     ptrdiff_t landmarks;
-    const double *points;       // k x d
-    const double *factor;       // T, k x k, lower
-    const double *coordinates;  // c of w, k x c
-    const double *norms;        // k: norms of the rows of T^-1, rounded up
-    const double *rho;          // k x c
+    const double *points;            // k x d
+    const double *factor;            // T, k x k, lower
+    const double *coordinates;       // c of w, k x c
+    const double *norms;             // k: norms of the rows of T^-1, rounded up
+    const double *rho;               // k x c
     const double *coordinate_norms;  // k x c: |c|
     const double *weight_norms;      // k x c: |T'^-1 c|
     const double *misfit;            // k x c: |<w, phi(S)> - T c|
@@ -76,7 +76,7 @@ class Geometry {
     Aligned<double> factor_;             // tile by tile: the part left of the diagonal block, feature-major
     std::vector<ptrdiff_t> tile_start_;  // where each tile's part begins in factor_
     Aligned<double> blocks_;             // the diagonal blocks, with inverted diagonals
-    const Spare<Block> spare_;             // for single rows
+    const Spare<Block> spare_;           // for single rows
 };
 
 }  // namespace dormie

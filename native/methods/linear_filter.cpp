@@ -67,7 +67,8 @@ void LinearFilter::decide(const Rows &rows, const Thresholds &thresholds, Team &
 }
 
 void LinearFilter::outputs(const Rows &rows, Team &team, double *out) const {
-    evaluate(rows, team, [&](ptrdiff_t i, const double *g, int) { std::copy_n(g, bias_.size(), out + i * bias_.size()); });
+    evaluate(rows, team,
+             [&](ptrdiff_t i, const double *g, int) { std::copy_n(g, bias_.size(), out + i * bias_.size()); });
 }
 
 }  // namespace dormie

@@ -30,8 +30,8 @@ class ReducedSet {
     ReducedSet(const Machine &machine, const Vectors &vectors);
     ~ReducedSet();
 
-    // The answer of each row after as few levels as it takes, or `unsettled`, and the vectors that were used; `values` as
-    // in Dense::decide.
+    // The answer of each row after as few levels as it takes, or `unsettled`, and the vectors that were used; `values`
+    // as in Dense::decide.
     void decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations, double *values) const;
 
     // Outputs and radii of each row at a level, each rows x outputs.

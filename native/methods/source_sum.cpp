@@ -47,7 +47,8 @@ SourceSum::SourceSum(const Machine &machine, SourceMap map, Ddot ddot)
     unit_points_.resize(size_t(machine_.points_count) * machine_.features);
     unit_constants_.resize(machine_.points_count);
     for (ptrdiff_t i = 0; i < machine_.points_count; i++)
-        normalize(machine_.points + i * machine_.features, unit_points_.data() + i * machine_.features, &unit_constants_[i]);
+        normalize(machine_.points + i * machine_.features, unit_points_.data() + i * machine_.features,
+                  &unit_constants_[i]);
 }
 
 SourceSum::~SourceSum() = default;
@@ -59,8 +60,10 @@ void SourceSum::apply_steps(bool sparse, double *x) const {
         for (ptrdiff_t j = 0; j < d; j++) switch (map_.steps[k]) {
                 case MapStep::subtract: x[j] = x[j] - value[j]; break;
                 case MapStep::divide:
-                    if (!sparse) x[j] = x[j] / value[j];
-                    else if (x[j] != 0) x[j] = x[j] * (1 / value[j]);  // zeros are not stored, and stay
+                    if (!sparse)
+                        x[j] = x[j] / value[j];
+                    else if (x[j] != 0)
+                        x[j] = x[j] * (1 / value[j]);  // zeros are not stored, and stay
                     break;
                 case MapStep::multiply: x[j] = x[j] * value[j]; break;
                 case MapStep::add: x[j] = x[j] + value[j]; break;
@@ -77,9 +80,12 @@ void SourceSum::normalize(const double *x, double *unit, double *constant) const
     if (largest > 0) std::frexp(largest, &exponent);
     const double root_gamma = std::sqrt(machine_.kernel.gamma), root_coef0 = std::sqrt(machine_.kernel.coef0);
     int gamma_exponent = 0, coef0_exponent = 0;
-    const double gamma_part = std::frexp(root_gamma, &gamma_exponent), coef0_part = std::frexp(root_coef0, &coef0_exponent);
+    const double gamma_part = std::frexp(root_gamma, &gamma_exponent);
+    const double coef0_part = std::frexp(root_coef0, &coef0_exponent);
     const int x_exponent = exponent + gamma_exponent;
-    const int common = largest == 0 ? coef0_exponent : root_coef0 == 0 ? x_exponent : std::max(x_exponent, coef0_exponent);
+    const int common = largest == 0      ? coef0_exponent
+                       : root_coef0 == 0 ? x_exponent
+                                         : std::max(x_exponent, coef0_exponent);
     double squares = 0;
     for (ptrdiff_t j = 0; j < d; j++) {
         unit[j] = std::ldexp(std::ldexp(x[j], -exponent) * gamma_part, x_exponent - common);
@@ -92,8 +98,8 @@ void SourceSum::normalize(const double *x, double *unit, double *constant) const
     *constant = length == 0 ? 0 : *constant / length;
 }
 
-// Inner products of a row with several points, or squared distances from them, each summed from the first feature to the
-// last. Side by side, so that no addition waits for the one before.
+// Inner products of a row with several points, or squared distances from them, each summed from the first feature to
+// the last. Side by side, so that no addition waits for the one before.
 template <bool distances>
 void SourceSum::arguments_in_order(const double *x, const double *s, int several, double *arguments) const {
     const ptrdiff_t d = machine_.features;

@@ -1,8 +1,8 @@
 // The source's own float64 sum, operation by operation: what decides the rows that lie within its rounding.
 //
 // Terms in the order of the points, bias last, no fused multiply-adds (CMakeLists.txt compiles this file without them),
-// the C library's exp and tanh. Inner products by BLAS, as scikit-learn's LIBSVM takes them of dense rows, or one product
-// after the other, which is also what merging sparse vectors comes to.
+// the C library's exp and tanh. Inner products by BLAS, as scikit-learn's LIBSVM takes them of dense rows, or one
+// product after the other, which is also what merging sparse vectors comes to.
 #pragma once
 #include <vector>
 

@@ -104,8 +104,8 @@ class Tree::Block {
         int32_t *order = order_.data() + begin;
         double *k = values_.get();
         ops<double>().dots(t_.points_.get() + number * t_.stride_, rows_.get(), t_.stride_, order, n, t_.stride_, k);
-        ops<double>().kernel_values(t_.machine_.kernel.kind, t_.machine_.kernel.degree, node.terms, no_offsets_.get(), k,
-                                    nullptr, int(padded<double>(n)));
+        ops<double>().kernel_values(t_.machine_.kernel.kind, t_.machine_.kernel.degree, node.terms, no_offsets_.get(),
+                                    k, nullptr, int(padded<double>(n)));
         double *met = met_.get() + node.depth;
         for (int i = 0; i < n; i++) met[order[i] * t_.met_stride_] = k[i];
         const int left = node.children[0] == node.children[1] ? n : sort(node.threshold, order, n);
@@ -136,7 +136,8 @@ class Tree::Block {
         const int n = end - begin;
         const int32_t *order = order_.data() + begin;
         for (ptrdiff_t o = 0; o < c; o++)
-            ops<double>().dots(weights + o * length, met_.get(), t_.met_stride_, order, n, length, outputs_.get() + o * n);
+            ops<double>().dots(weights + o * length, met_.get(), t_.met_stride_, order, n, length,
+                               outputs_.get() + o * n);
         for (int i = 0; i < n; i++) {
             for (ptrdiff_t o = 0; o < c; o++) row_[o] = outputs_[o * n + i] + t_.b_.constants[terminal * c + o];
             finish(order[i], terminal, row_.data());

@@ -16,7 +16,8 @@
 
 namespace dormie {
 
-// All arrays belong to the caller; see structure.py. A child >= 0 is a node, later than its parent, else terminal ~child.
+// All arrays belong to the caller; see structure.py. A child >= 0 is a node, later than its parent; any other
+// is the terminal ~child.
 struct Branches {
     ptrdiff_t nodes, terminals;
     const double *points;      // nodes x d
@@ -55,7 +56,8 @@ class Tree {
         int32_t depth;
         RowTerms<double> terms;  // the point takes a row's place: see kernel.hpp
     };
-    static constexpr double node_work = 256, row_work = 512;  // kernel function and sorting; answering: in multiply-adds
+    // In multiply-adds: the kernel function and the sorting at a node; the answer of a row.
+    static constexpr double node_work = 256, row_work = 512;
 
     // Calls finish(row number, terminal, values, worker) once for each row.
     template <class Finish> void each_row(const Rows &rows, Team &team, const Finish &finish) const;

@@ -51,13 +51,15 @@ std::unique_ptr<Rows> csr_of(const AnyVector &data, const AnyVector &indices, co
                                            ptrdiff_t(data.shape(0)));
 }
 
-inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr, ptrdiff_t d) {
+inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
+                                 ptrdiff_t d) {
     if (indptr.shape(0) < 1 || indices.shape(0) != data.shape(0) || indices.dtype() != indptr.dtype())
         throw nb::value_error("CSR rows: indices must be as many as data, and of the type of indptr");
     const bool wide = indices.dtype() == nb::dtype<int64_t>();
     if (!wide && indices.dtype() != nb::dtype<int32_t>()) throw nb::type_error("CSR indices must be int32 or int64");
     if (data.dtype() == nb::dtype<float>())
-        return wide ? csr_of<float, int64_t>(data, indices, indptr, d) : csr_of<float, int32_t>(data, indices, indptr, d);
+        return wide ? csr_of<float, int64_t>(data, indices, indptr, d)
+                    : csr_of<float, int32_t>(data, indices, indptr, d);
     if (data.dtype() == nb::dtype<double>())
         return wide ? csr_of<double, int64_t>(data, indices, indptr, d)
                     : csr_of<double, int32_t>(data, indices, indptr, d);
@@ -75,8 +77,8 @@ inline bool ctrl_c() {
             rows.require_finite(i);
         } catch (const NotFinite &bad) {
             const std::string what = std::isnan(bad.value) ? "NaN" : "infinite";
-            throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) + " is " +
-                                   what + "; dormie needs finite rows: impute or drop such rows first")
+            throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) +
+                                   " is " + what + "; dormie needs finite rows: impute or drop such rows first")
                                       .c_str());
         }
     throw nb::value_error("rows changed while they were read");
@@ -98,7 +100,8 @@ class Kept {
           constant_(nb::cast<Vector>(margin["constant"])),
           slope_(nb::cast<Vector>(margin["slope"])) {
         const size_t c = weights.shape(1);
-        if (weights.shape(0) != points.shape(0) || bias.shape(0) != c || constant_.shape(0) != c || slope_.shape(0) != c)
+        if (weights.shape(0) != points.shape(0) || bias.shape(0) != c || constant_.shape(0) != c ||
+            slope_.shape(0) != c)
             throw nb::value_error("points, weights, bias and margins do not fit together");
         if (center.is_valid() != scale.is_valid()) throw nb::value_error("the input map needs both center and scale");
         machine = {

@@ -73,7 +73,8 @@ class BoundDense {
 }  // namespace
 
 void bind_dense(nb::module_ &m) {
-    auto dense = nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>()).def("prepare", &BoundDense::prepare);
+    auto dense =
+        nb::class_<BoundDense>(m, "Dense").def(nb::init<std::shared_ptr<Kept>>()).def("prepare", &BoundDense::prepare);
     bind_rows(dense, "outputs", &BoundDense::outputs);
     bind_rows(dense, "interval", &BoundDense::interval<float>);
     bind_rows(dense, "interval64", &BoundDense::interval<double>);

@@ -9,16 +9,16 @@ namespace {
 
 class BoundGeometry {
   public:
-    BoundGeometry(std::shared_ptr<Kept> kept, Matrix points, Matrix factor, Matrix coordinates, Vector norms, Matrix rho,
-                  Matrix coordinate_norms, Matrix weight_norms, Matrix misfit, Vector factor_error, Vector factor_norm)
+    BoundGeometry(std::shared_ptr<Kept> kept, Matrix points, Matrix factor, Matrix coordinates, Vector norms,
+                  Matrix rho, Matrix coordinate_norms, Matrix weight_norms, Matrix misfit, Vector factor_error,
+                  Vector factor_norm)
         : kept_(std::move(kept)),
           matrices_{points, factor, coordinates, rho, coordinate_norms, weight_norms, misfit},
           vectors_{norms, factor_error, factor_norm},
           landmarks_(checked_landmarks()),
-          geometry_(kept_->machine,
-                    {landmarks_, points.data(), factor.data(), coordinates.data(), norms.data(), rho.data(),
-                     coordinate_norms.data(), weight_norms.data(), misfit.data(), factor_error.data(),
-                     factor_norm.data()}) {}
+          geometry_(kept_->machine, {landmarks_, points.data(), factor.data(), coordinates.data(), norms.data(),
+                                     rho.data(), coordinate_norms.data(), weight_norms.data(), misfit.data(),
+                                     factor_error.data(), factor_norm.data()}) {}
 
     auto decide(const Rows &rows, ptrdiff_t budget, int threads) const {
         int64_t *step;
@@ -47,7 +47,8 @@ class BoundGeometry {
     ptrdiff_t checked_landmarks() const {
         const Matrix &points = matrices_[0], &factor = matrices_[1];
         const size_t k = points.shape(0), c = size_t(kept_->machine.outputs);
-        bool fits = ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
+        bool fits =
+            ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
         for (size_t i = 2; i < matrices_.size(); i++)
             fits = fits && matrices_[i].shape(0) == k && matrices_[i].shape(1) == c;
         for (const Vector &v : vectors_) fits = fits && v.shape(0) == k;
@@ -72,7 +73,8 @@ class BoundWalk {
     BoundWalk(std::shared_ptr<BoundGeometry> bound, const Vector &row) : bound_(std::move(bound)) {
         const Machine &machine = bound_->geometry().machine();
         const StridedRows<double> rows(row.data(), 1, ptrdiff_t(row.shape(0)), 0, 1);
-        run_on(machine, rows, 1, 0, [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
+        run_on(machine, rows, 1, 0,
+               [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
     }
 
     auto next() {

@@ -4,9 +4,9 @@
 
 #include <chrono>
 
+#include "python/bind.hpp"
 #include "simd/dispatch.hpp"
 #include "simd/ops.hpp"
-#include "python/bind.hpp"
 
 using namespace nb::literals;
 

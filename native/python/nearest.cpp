@@ -20,8 +20,8 @@ class BoundNearest {
             by_query_ = std::make_shared<NearestByQuery>(m, basis.data(), components, steps_, foresight(0));
             nearest_ = by_query_;
         } else {
-            nearest_ = std::make_shared<NearestByCell>(m, basis.data(), components, steps_, centers.data(), orders.data(),
-                                                       cells);
+            nearest_ = std::make_shared<NearestByCell>(m, basis.data(), components, steps_, centers.data(),
+                                                       orders.data(), cells);
         }
     }
 
@@ -32,9 +32,8 @@ class BoundNearest {
         for (const Cube &part : {low, high})
             require(ptrdiff_t(part.shape(0)) == nearest_->steps() && ptrdiff_t(part.shape(1)) == nearest_->cells() &&
                     ptrdiff_t(part.shape(2)) == kept_->machine.outputs);
-        run_on(kept_->machine, rows, threads, nearest_->work(rows.n), [&](Team &team) {
-            nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term);
-        });
+        run_on(kept_->machine, rows, threads, nearest_->work(rows.n),
+               [&](Team &team) { nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term); });
         return nb::make_tuple(answers.array(), answers.settled(), terms);
     }
 

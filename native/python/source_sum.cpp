@@ -14,7 +14,9 @@ class BoundSourceSum {
   public:
     // ddot: a capsule of BLAS's function, or None for inner products in order.
     BoundSourceSum(std::shared_ptr<Kept> kept, const Counts &steps, Matrix values, const nb::object &ddot)
-        : kept_(std::move(kept)), values_(values), sum_(kept_->machine, checked(steps), function(ddot, kept_->machine.features)) {}
+        : kept_(std::move(kept)),
+          values_(values),
+          sum_(kept_->machine, checked(steps), function(ddot, kept_->machine.features)) {}
 
     auto outputs(const Rows &rows, bool sparse, int threads) const {
         double *out;
@@ -37,7 +39,8 @@ class BoundSourceSum {
         return map;
     }
 
-    // Null where it counts in other integers than we do (the capsule's name has its signature), or features are too many.
+    // Null where it counts in other integers than we do (the capsule's name has its signature), or features are too
+    // many.
     static Ddot function(const nb::object &ddot, ptrdiff_t features) {
         if (ddot.is_none()) return nullptr;
         const char *name = PyCapsule_GetName(ddot.ptr());
@@ -56,8 +59,8 @@ class BoundSourceSum {
 
 void bind_source_sum(nb::module_ &m) {
     auto sum = nb::class_<BoundSourceSum>(m, "SourceSum")
-                   .def(nb::init<std::shared_ptr<Kept>, const Counts &, Matrix, const nb::object &>(), nb::arg("machine"),
-                        nb::arg("steps"), nb::arg("values"), nb::arg("ddot").none());
+                   .def(nb::init<std::shared_ptr<Kept>, const Counts &, Matrix, const nb::object &>(),
+                        nb::arg("machine"), nb::arg("steps"), nb::arg("values"), nb::arg("ddot").none());
     bind_rows(sum, "outputs", &BoundSourceSum::outputs);
 }
 

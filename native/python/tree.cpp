@@ -57,7 +57,7 @@ class BoundTree {
         require(offsets_.front() == 0 && offsets_.back() == int64_t(weights_.shape(0)) &&
                 std::is_sorted(offsets_.begin(), offsets_.end()) && (n > 0 || offsets_[1] == 0));
         require(reached(int64_t(n), int64_t(t)));
-        return {ptrdiff_t(n),       ptrdiff_t(t),    points_.data(),  thresholds_.data(),
+        return {ptrdiff_t(n),     ptrdiff_t(t),    points_.data(),  thresholds_.data(),
                 children_.data(), offsets_.data(), weights_.data(), constants_.data()};
     }
 

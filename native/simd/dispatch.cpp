@@ -8,7 +8,7 @@
 
 namespace dormie {
 
-#define DORMIE_DECLARE(isa)              \
+#define DORMIE_DECLARE(isa)                  \
     extern const Ops<float> float_ops_##isa; \
     extern const Ops<double> double_ops_##isa;
 DORMIE_DECLARE(baseline)

@@ -50,8 +50,8 @@ template <class T> struct TileChunk {
 
 template <class T> struct Ops {
     const char *name;
-    int group_rows;  // rows that share one pass over a tile
-    int list_tiles;  // tiles that share one pass over a row's non-zeros
+    int group_rows;       // rows that share one pass over a tile
+    int list_tiles;       // tiles that share one pass over a row's non-zeros
     int weigh_roundings;  // the longest chain of roundings in one weighted panel sum, weights' own included
 
     // A row in double, and through the input map: to[j] = (x[j] - center[j]) / scale[j]
@@ -91,7 +91,8 @@ template <class T> struct Ops {
 
     // For each row r of a group: squares[r] += sum_i q_i^2, sizes[r] += sum_i |q_i| norms[i], and for each output o
     // sums[o * group_rows + r] += sum_i q_i coordinates[i * outputs + o]; i runs over n <= tile_width
-    void (*project)(const T *q, int n, const T *norms, const T *coordinates, int outputs, T *squares, T *sizes, T *sums);
+    void (*project)(const T *q, int n, const T *norms, const T *coordinates, int outputs, T *squares, T *sizes,
+                    T *sums);
 
     // exp2 over an array, for the tests of its stated error
     void (*exp2)(const T *x, T *y, ptrdiff_t n);

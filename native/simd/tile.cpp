@@ -87,7 +87,8 @@ void list_products(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, ptrd
         some = at.tiles - m >= 2 ? 2 : 1;
         const TileChunk<T> few{at.points + m * at.tile_stride, nullptr, at.tile_stride, some};
         T *to = out + m * tile_width<T>;
-        some == 2 ? list_products_of<T, 2>(rows, few, to, stride, add) : list_products_of<T, 1>(rows, few, to, stride, add);
+        some == 2 ? list_products_of<T, 2>(rows, few, to, stride, add)
+                  : list_products_of<T, 1>(rows, few, to, stride, add);
     }
 }
 
@@ -99,10 +100,8 @@ template <class T> inline Vec<T> power(Vec<T> base, int degree) {
 }
 
 // One loop for each kernel: `apply` turns v into K and, where it differs, the size of the term's error.
-template <class T, class Apply>
-inline void each(RowTerms<T> row, const T *lane_offset, T *values, int n, Apply apply) {
-    for (int i = 0; i < n; i += lanes<T>)
-        apply(i, (load(values + i) + load(lane_offset + i)) * row.scale + row.offset);
+template <class T, class Apply> inline void each(RowTerms<T> row, const T *lane_offset, T *values, int n, Apply apply) {
+    for (int i = 0; i < n; i += lanes<T>) apply(i, (load(values + i) + load(lane_offset + i)) * row.scale + row.offset);
 }
 
 template <class T>
@@ -135,8 +134,7 @@ template <class T, int several> inline void weigh_some(const T *values, const T 
         }
     }
     for (int o = 0; o < several; o++) even[o] += odd[o];
-    if constexpr (several == 4)
-        return sum_lanes_of_four<T>(even[0], even[1], even[2], even[3], out);
+    if constexpr (several == 4) return sum_lanes_of_four<T>(even[0], even[1], even[2], even[3], out);
     for (int o = 0; o < several; o++) out[o] = double(sum_lanes<T>(even[o]));
 }
 
@@ -248,9 +246,9 @@ template <class T>
 constexpr int weigh_roundings_ = dormie::panel_width<T> / lanes<T> / 2 + 1 + __builtin_ctz(lanes<T>) + 2;
 
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
-    return {name,           group_rows_,        list_tiles_,         weigh_roundings_<T>, widen<T>,         map_row<T>,
-            round_row<T>,   list_nonzeros<T>,   group_products<T>,   group_distances<T>,  list_products<T>, kernel_values<T>,
-            weigh<T>,       dots<T>,            solve<T>,            project<T>,          exp2_array<T>,    peak<T>};
+    return {name,         group_rows_,      list_tiles_,       weigh_roundings_<T>, widen<T>,         map_row<T>,
+            round_row<T>, list_nonzeros<T>, group_products<T>, group_distances<T>,  list_products<T>, kernel_values<T>,
+            weigh<T>,     dots<T>,          solve<T>,          project<T>,          exp2_array<T>,    peak<T>};
 }
 
 }  // namespace

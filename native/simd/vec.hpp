@@ -76,7 +76,8 @@ template <class T> inline void sum_lanes_of_four(Vec<T> a, Vec<T> b, Vec<T> c, V
         const auto high = [](int i) { return i < H ? i + H : i + N; };
         const auto first = [](int i) { return i / Q * H + i % Q; };
         const auto second = [](int i) { return i / Q * H + i % Q + Q; };
-        const Vec<T> ab = picked<T>(a, b, low) + picked<T>(a, b, high), cd = picked<T>(c, d, low) + picked<T>(c, d, high);
+        const Vec<T> ab = picked<T>(a, b, low) + picked<T>(a, b, high);
+        const Vec<T> cd = picked<T>(c, d, low) + picked<T>(c, d, high);
         const Vec<T> sums = folded<T, Q / 2>(picked<T>(ab, cd, first) + picked<T>(ab, cd, second));
         for (int k = 0; k < 4; k++) out[k] = double(sums[k * Q]);
     }

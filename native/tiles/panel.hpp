@@ -39,7 +39,8 @@ inline bool own_error_sizes(const Machine &m) { return m.kernel.kind == KernelKi
 // Turns one row's dot products with some lanes of a panel into kernel values, and writes what the error of each is
 // proportional to, unless `errors` is null. slack: see Rounding.
 template <class T>
-void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane_offset, int lanes, T *values, T *errors) {
+void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane_offset, int lanes, T *values,
+                  T *errors) {
     ops<T>().kernel_values(m.kernel.kind, m.kernel.degree, {T(row.scale), T(row.offset), slack}, lane_offset, values,
                            errors, lanes);
 }
@@ -49,8 +50,8 @@ void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane
 // that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
 // machine) are not charged for it. errors: null unless they have sizes of their own.
 template <class T, bool radii>
-void weigh_row(const Machine &m, const Rounding<T> &rounding, const PanelWeights<T> &weights, int lanes, const T *values,
-               const T *errors, double *sums) {
+void weigh_row(const Machine &m, const Rounding<T> &rounding, const PanelWeights<T> &weights, int lanes,
+               const T *values, const T *errors, double *sums) {
     const auto &op = ops<T>();
     const bool sizes_are_values = radii && m.kernel.kind == KernelKind::rbf;
     const int outputs = int(weights.slots.size()) - 1;
@@ -80,15 +81,17 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
 
 // The same for rbf by squared distances; `packed` has the points as they are (see unscaled).
 template <class T, bool radii>
-void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
+void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space,
+                            double *sums) {
     const int lanes = packed.tiles_of(panel) * tile_width<T>;
     const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
     space.block.distances(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
     for (int r = 0; r < space.block.count(); r++) {
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
-        ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values, nullptr, lanes);
-        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel], lanes, values,
-                            nullptr, sums + r * sums_width(m));
+        ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values,
+                               nullptr, lanes);
+        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel], lanes,
+                            values, nullptr, sums + r * sums_width(m));
     }
 }
 

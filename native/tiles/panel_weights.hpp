@@ -29,7 +29,8 @@ template <class T> class PanelWeights {
                 weights[a * width + (i - from)] = T(m.weights[order[i] * m.outputs + slots[a]]);
         for (ptrdiff_t i = from; i < to; i++) {
             double size = 0;
-            for (ptrdiff_t o = 0; o < m.outputs; o++) size = std::fmax(size, std::abs(m.weights[order[i] * m.outputs + o]));
+            for (ptrdiff_t o = 0; o < m.outputs; o++)
+                size = std::fmax(size, std::abs(m.weights[order[i] * m.outputs + o]));
             T &rounded_up = largest()[i - from];
             rounded_up = T(size * (1 + 1e-6) + 1e-37);
             total += double(rounded_up);

@@ -73,7 +73,8 @@ template <class T> class RowBlock {
     void lay_out() {
         size_t nonzeros = 0;
         for (int r = 0; r < count_; r++) nonzeros += size_t(rows_[r].nonzeros);
-        by_nonzeros_ = !always_grouped_ && nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(machine_.features);
+        by_nonzeros_ =
+            !always_grouped_ && nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(machine_.features);
         if (by_nonzeros_)
             list_nonzeros(nonzeros);
         else

@@ -26,11 +26,13 @@ class CellBlocks {
   public:
     CellBlocks(const Rows &rows, const std::vector<ptrdiff_t> &cells) : rows_(rows), numbers_(cells.size()) {
         std::iota(numbers_.begin(), numbers_.end(), 0);
-        std::stable_sort(numbers_.begin(), numbers_.end(), [&](ptrdiff_t a, ptrdiff_t b) { return cells[a] < cells[b]; });
+        std::stable_sort(numbers_.begin(), numbers_.end(),
+                         [&](ptrdiff_t a, ptrdiff_t b) { return cells[a] < cells[b]; });
         for (ptrdiff_t i = 0; i < rows.n; i++) {
             const ptrdiff_t cell = cells[numbers_[i]];
             if (cell < 0) continue;
-            if (begins_.empty() || i - begins_.back() == most_rows || cell != cells[numbers_[i - 1]]) begins_.push_back(i);
+            if (begins_.empty() || i - begins_.back() == most_rows || cell != cells[numbers_[i - 1]])
+                begins_.push_back(i);
         }
         begins_.push_back(rows.n);
     }
@@ -43,7 +45,8 @@ class CellBlocks {
 
   private:
     const Rows &rows_;
-    std::vector<ptrdiff_t> numbers_, begins_;  // row numbers, cell by cell; where each block of them begins, and the end
+    std::vector<ptrdiff_t> numbers_;  // of rows, cell by cell
+    std::vector<ptrdiff_t> begins_;   // where each block of them begins, and the end of the last
 };
 
 }  // namespace
@@ -85,7 +88,8 @@ class NearestByCell::Block {
             const int count = int(std::min<int64_t>(tiles * W, n_.steps_.back() - tile * W));
             open_.clear();
             for (int r = 0; r < rows_.count(); r++)
-                if (!settles(r, packed.lane_offset.get() + tile * W, int(tiles) * W, order + tile * W, count, visit, worker))
+                if (!settles(r, packed.lane_offset.get() + tile * W, int(tiles) * W, order + tile * W, count, visit,
+                             worker))
                     open_.push_back(r);
             keep_open();
         }
@@ -106,7 +110,8 @@ class NearestByCell::Block {
         return row.far || row.lost ? -1 : best;
     }
 
-    bool settles(int r, const float *offsets, int lanes, const int32_t *order, int count, const Visit &visit, int worker) {
+    bool settles(int r, const float *offsets, int lanes, const int32_t *order, int count, const Visit &visit,
+                 int worker) {
         float *values = values_.get() + ptrdiff_t(r) * panel_stride<float>;
         evaluate_row<float>(n_.machine_, rows_.row(r), 0, offsets, lanes, values, nullptr);
         return n_.add_terms(values, order, count, progress_[r], sums_.data() + r * n_.machine_.outputs, visit, worker);
@@ -131,8 +136,8 @@ class NearestByCell::Block {
     std::vector<int> open_;
 };
 
-NearestByCell::NearestByCell(const Machine &machine, const double *basis, ptrdiff_t components, std::vector<int64_t> steps,
-                             const double *centers, const int64_t *orders, ptrdiff_t cells)
+NearestByCell::NearestByCell(const Machine &machine, const double *basis, ptrdiff_t components,
+                             std::vector<int64_t> steps, const double *centers, const int64_t *orders, ptrdiff_t cells)
     : Nearest(machine, std::move(steps), cells),
       sketch_(machine, basis, components),
       stride_(padded<float>(components)),

@@ -5,7 +5,8 @@
 
 namespace dormie {
 
-void Nearest::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers, int64_t *terms) const {
+void Nearest::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers,
+                     int64_t *terms) const {
     const ptrdiff_t c = machine_.outputs;
     auto referees = for_each_thread<Referee>(team.threads(), machine_.rule, c);
     std::fill_n(answers, rows.n, int64_t(unsettled));
@@ -29,8 +30,8 @@ void Nearest::sums(const Rows &rows, Team &team, double *out, int64_t *cells) co
     });
 }
 
-bool Nearest::add_terms(const float *values, const int32_t *points, int count, Progress &at, double *g, const Visit &visit,
-                        int worker) const {
+bool Nearest::add_terms(const float *values, const int32_t *points, int count, Progress &at, double *g,
+                        const Visit &visit, int worker) const {
     const ptrdiff_t c = machine_.outputs;
     for (int t = 0; t < count; t++) {
         const double *weights = machine_.weights + points[t] * c;

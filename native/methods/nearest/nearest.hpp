@@ -1,8 +1,8 @@
 // Nearest support vectors (DeCoste & Mazzoni 2003): the largest terms first, until the partial sum leans far enough.
 //
-// The largest for each row, by kernel values in few coordinates (NearestByQuery); or the largest for a cell of rows that
-// are alike (NearestByCell), so that its rows meet their vectors in tiles. Partial sums are judged after as many terms as
-// `steps` says, by thresholds that were measured: nothing here is certified.
+// The largest for each row, by kernel values in few coordinates (NearestByQuery); or the largest for a cell of rows
+// that are alike (NearestByCell), so that its rows meet their vectors in tiles. Partial sums are judged after as many
+// terms as `steps` says, by thresholds that were measured: nothing here is certified.
 #pragma once
 #include <functional>
 #include <memory>
@@ -68,9 +68,9 @@ struct Sides {
     ptrdiff_t tiles[2], counts[2];
 };
 
-// A row's own order: by |weight| K in few coordinates. Of one output, terms of either sign are taken so that the sums of
-// their weights keep level ("tug of war"). For the terms still to come, their values in few coordinates count, as many
-// times as foresight says.
+// A row's own order: by |weight| K in few coordinates. Of one output, terms of either sign are taken so that the sums
+// of their weights keep level ("tug of war"). For the terms still to come, their values in few coordinates count, as
+// many times as foresight says.
 class NearestByQuery final : public Nearest {
   public:
     NearestByQuery(const Machine &machine, const double *basis, ptrdiff_t components, std::vector<int64_t> steps,
@@ -81,7 +81,8 @@ class NearestByQuery final : public Nearest {
     void order(const Rows &rows, Team &team, int64_t *out) const;
 
     double work(ptrdiff_t n) const override {
-        return double(n) * (double(sketch_.components()) * machine_.features + double(sides_.place.size()) * double(sketch_.size()));
+        return double(n) * (double(sketch_.components()) * machine_.features +
+                            double(sides_.place.size()) * double(sketch_.size()));
     }
 
   private:

@@ -217,14 +217,14 @@ class NearestByQuery::Block {
     const NearestByQuery &n_;
     RowBlock<float> rows_, sketched_rows_;
     Aligned<float> values_, sketches_;
-    Aligned<float> foreseen_;  // values in few coordinates
-    Aligned<int32_t> scores_;  // of the row at hand
+    Aligned<float> foreseen_;    // values in few coordinates
+    Aligned<int32_t> scores_;    // of the row at hand
     std::vector<double> leads_;  // the bias and what is foreseen of the terms
     Aligned<float> x_;
     std::vector<char> usable_;  // nothing overflowed
     Ranking ranking_[2];
-    double taken_[2];     // weight, on either side
-    ptrdiff_t left_[2];   // points, on either side
+    double taken_[2];    // weight, on either side
+    ptrdiff_t left_[2];  // points, on either side
     std::vector<int32_t> points_;
     std::vector<float> before_;
     Aligned<float> terms_, offsets_;
@@ -240,8 +240,8 @@ NearestByQuery::NearestByQuery(const Machine &machine, const double *basis, ptrd
       sides_(machine),
       sketches_(in_places(sketch_.of_points(machine, basis).data(), sketch_.size(), sides_.place)),
       weights_(in_places(machine.weights, machine.outputs, sides_.place, foresight)),
-      sketched_(weighing(over_points(machine, ptrdiff_t(sides_.place.size()), sketch_.size(), sketches_.data()), machine,
-                         weights_.data())),
+      sketched_(weighing(over_points(machine, ptrdiff_t(sides_.place.size()), sketch_.size(), sketches_.data()),
+                         machine, weights_.data())),
       packed_(sketched_, true),
       place_sizes_(in_places(sizes_, sides_.place)),
       stride_(padded<float>(machine.features)),
