@@ -10,7 +10,7 @@ CLANG ?= clang++
 HAVE_CLANG := $(shell command -v $(CLANG) 2>/dev/null)
 CLANG_BUILD := build/$(notdir $(CLANG))
 
-.PHONY: demo test check clang bench papers soak sanitize clean
+.PHONY: demo test check clang stub bench papers soak sanitize clean
 
 demo: $(VENV)/.cli
 	$(BIN)/dormie demo
@@ -28,6 +28,11 @@ check: $(VENV)/.test clang
 # The native core stays portable: where Clang is installed, it compiles every source for every instruction set.
 clang: $(if $(HAVE_CLANG),$(CLANG_BUILD)/.built)
 	$(if $(HAVE_CLANG),,@echo "$(CLANG) is not installed: the native core was not compiled with Clang")
+
+# The types of the native module, from the module itself; a test compares the two.
+stub: $(VENV)/.test
+	$(BIN)/python -m nanobind.stubgen --quiet --module dormie.numerics._native \
+		--output-file src/dormie/numerics/_native.pyi
 
 bench: $(VENV)/.bench
 	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist
