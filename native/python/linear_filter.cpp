@@ -34,7 +34,7 @@ class BoundLinearFilter {
     const double *checked() const {
         const Machine &m = kept_->machine;
         if (ptrdiff_t(vectors_.shape(0)) != m.outputs || ptrdiff_t(vectors_.shape(1)) != m.features ||
-            ptrdiff_t(bias_.shape(0)) != m.outputs)
+            ptrdiff_t(bias_.shape(0)) != m.outputs || m.rule.kind == RuleKind::value)
             throw nb::value_error("the arrays of the linear filter do not fit the machine");
         return vectors_.data();
     }
