@@ -44,6 +44,19 @@ template <class T> double round_row(const double *x, ptrdiff_t d, T *to, ptrdiff
     return sum_of_squares(x, d);
 }
 
+template <class T, bool whole> inline void group_of(const T *rows, int count, ptrdiff_t d, T *to) {
+    constexpr int R = group_rows_;
+    for (ptrdiff_t j = 0; j < d; j++)
+        for (int r = 0; r < R; r++) to[j * R + r] = whole || r < count ? rows[r * d + j] : T(0);
+}
+
+template <class T> void group(const T *rows, int count, ptrdiff_t d, T *to) {
+    if (count >= group_rows_)
+        group_of<T, true>(rows, count, d, to);
+    else
+        group_of<T, false>(rows, count, d, to);
+}
+
 // Every value is written, and what is 0 is written over by the next: no branch to mispredict.
 template <class T> inline int list_each(const T *x, int from, int n, int32_t *index, T *value) {
     int at = 0;

@@ -64,6 +64,10 @@ template <class T> struct Ops {
     // Place and value of the non-zeros among x[0..n); returns how many. Up to a vector more may be written over.
     int (*list_nonzeros)(const T *x, int n, int32_t *index, T *value);
 
+    // A group of rows side by side, as group_products reads it: to[j * group_rows + r] = rows[r * d + j] for r < count,
+    // and 0 for the rest of the group
+    void (*group)(const T *rows, int count, ptrdiff_t d, T *to);
+
     // out[r * stride + lane] (+)= sum_j rows[j * group_rows + r] * tile[j * tile_width + lane], j < length <= chunk
     void (*group_products)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
 

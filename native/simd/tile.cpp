@@ -246,9 +246,25 @@ template <class T>
 constexpr int weigh_roundings_ = dormie::panel_width<T> / lanes<T> / 2 + 1 + __builtin_ctz(lanes<T>) + 2;
 
 template <class T> constexpr dormie::Ops<T> table(const char *name) {
-    return {name,         group_rows_,      list_tiles_,       weigh_roundings_<T>, widen<T>,         map_row<T>,
-            round_row<T>, list_nonzeros<T>, group_products<T>, group_distances<T>,  list_products<T>, kernel_values<T>,
-            weigh<T>,     dots<T>,          solve<T>,          project<T>,          exp2_array<T>,    peak<T>};
+    return {name,
+            group_rows_,
+            list_tiles_,
+            weigh_roundings_<T>,
+            widen<T>,
+            map_row<T>,
+            round_row<T>,
+            list_nonzeros<T>,
+            group<T>,
+            group_products<T>,
+            group_distances<T>,
+            list_products<T>,
+            kernel_values<T>,
+            weigh<T>,
+            dots<T>,
+            solve<T>,
+            project<T>,
+            exp2_array<T>,
+            peak<T>};
 }
 
 }  // namespace

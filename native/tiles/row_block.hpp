@@ -109,11 +109,8 @@ template <class T> class RowBlock {
         const int R = group_rows();
         const size_t needed = size_t(padded_rows()) * d;
         if (grouped_size_ < needed) grouped_ = Aligned<T>(grouped_size_ = needed);
-        for (int r = 0; r < padded_rows(); r++) {
-            T *to = grouped_.get() + ptrdiff_t(r / R) * R * d + r % R;
-            const T *from = plain_.get() + ptrdiff_t(r) * d;
-            for (ptrdiff_t j = 0; j < d; j++) to[j * R] = r < count_ ? from[j] : T(0);
-        }
+        for (int r = 0; r < count_; r += R)
+            ops<T>().group(plain_.get() + r * d, std::min(R, count_ - r), d, grouped_.get() + r * d);
     }
 
     void list_nonzeros(size_t nonzeros) {
