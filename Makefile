@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV ?= .venv
 SANITIZED ?= .venv-sanitize
 BIN := $(VENV)/bin
-BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/* native/python/*)
+NATIVE := $(wildcard native/*/*.?pp native/*/*/*.?pp)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(NATIVE)
 PIP_INSTALL := install --quiet --disable-pip-version-check
 CLANG ?= clang++
 HAVE_CLANG := $(shell command -v $(CLANG) 2>/dev/null)
 CLANG_BUILD := build/$(notdir $(CLANG))
 
-.PHONY: demo test test-slow check clang bench papers soak sanitize clean
+.PHONY: demo test test-slow check clang stub bench papers soak sanitize clean
 
 demo: $(VENV)/.cli
 	$(BIN)/dormie demo
@@ -28,12 +29,18 @@ test-slow: $(VENV)/.test soak sanitize
 check: $(VENV)/.test clang
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # The native core stays portable: where Clang is installed, it compiles every source for every instruction set.
 clang: $(if $(HAVE_CLANG),$(CLANG_BUILD)/.built)
 	$(if $(HAVE_CLANG),,@echo "$(CLANG) is not installed: the native core was not compiled with Clang")
+
+# The types of the native module, from the module itself; a test compares the two.
+stub: $(VENV)/.test
+	$(BIN)/python -m nanobind.stubgen --quiet --module dormie.numerics._native \
+		--output-file src/dormie/numerics/_native.pyi
 
 bench: $(VENV)/.bench
 	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist

@@ -2,20 +2,27 @@
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <variant>
 #include <vector>
 
-#include "../packed.hpp"
-#include "../parallel.hpp"
-#include "../rows.hpp"
-#include "../rules.hpp"
+#include "core/machine.hpp"
+#include "core/rows.hpp"
+#include "core/rules.hpp"
+#include "core/threads.hpp"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace dormie {
 
@@ -27,13 +34,34 @@ using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cp
 using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class T, class... Shape> auto new_array(T *&data, Shape... shape) {
+// An array of A or of B: which one is asked when it is read.
+template <class Array, class A, class B> struct EitherType {
+    Array array;
+};
+using RowsArgument = EitherType<AnyMatrix, float, double>;
+using CsrData = EitherType<AnyVector, float, double>;
+using CsrIndices = EitherType<AnyVector, int32_t, int64_t>;
+
+// Arrays that are returned.
+template <class T, size_t dimensions> using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>>;
+using NewNumbers = NewArray<int64_t, 1>;
+using NewFlags = NewArray<bool, 1>;
+using NewOutputs = NewArray<double, 2>;
+
+template <class T, class... Shape> NewArray<T, sizeof...(Shape)> new_array(T *&data, Shape... shape) {
     const size_t n = (size_t(shape) * ...);
     std::unique_ptr<T[]> made(new T[n ? n : 1]);
     nb::capsule owner(made.get(), [](void *p) noexcept { delete[] static_cast<T *>(p); });
     data = made.release();
-    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Shape)>>(data, {size_t(shape)...}, owner);
+    return {data, {size_t(shape)...}, owner};
 }
+
+// What a stage decides: answers (numbers of classes, or outputs where they are the answer), which rows are settled, and
+// how many kernel evaluations each took.
+using AnswerArray = std::variant<NewNumbers, NewOutputs>;
+using Decisions = std::tuple<AnswerArray, NewFlags, NewNumbers>;
+// Middles and radii, or low and high ends.
+using Intervals = std::tuple<NewOutputs, NewOutputs>;
 
 inline std::unique_ptr<Rows> strided(const AnyMatrix &x) {
     const ptrdiff_t n = x.shape(0), d = x.shape(1), rs = x.stride(0), cs = x.stride(1);
@@ -51,13 +79,15 @@ std::unique_ptr<Rows> csr_of(const AnyVector &data, const AnyVector &indices, co
                                            ptrdiff_t(data.shape(0)));
 }
 
-inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr, ptrdiff_t d) {
+inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
+                                 ptrdiff_t d) {
     if (indptr.shape(0) < 1 || indices.shape(0) != data.shape(0) || indices.dtype() != indptr.dtype())
         throw nb::value_error("CSR rows: indices must be as many as data, and of the type of indptr");
     const bool wide = indices.dtype() == nb::dtype<int64_t>();
     if (!wide && indices.dtype() != nb::dtype<int32_t>()) throw nb::type_error("CSR indices must be int32 or int64");
     if (data.dtype() == nb::dtype<float>())
-        return wide ? csr_of<float, int64_t>(data, indices, indptr, d) : csr_of<float, int32_t>(data, indices, indptr, d);
+        return wide ? csr_of<float, int64_t>(data, indices, indptr, d)
+                    : csr_of<float, int32_t>(data, indices, indptr, d);
     if (data.dtype() == nb::dtype<double>())
         return wide ? csr_of<double, int64_t>(data, indices, indptr, d)
                     : csr_of<double, int32_t>(data, indices, indptr, d);
@@ -75,8 +105,8 @@ inline bool ctrl_c() {
             rows.require_finite(i);
         } catch (const NotFinite &bad) {
             const std::string what = std::isnan(bad.value) ? "NaN" : "infinite";
-            throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) + " is " +
-                                   what + "; dormie needs finite rows: impute or drop such rows first")
+            throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) +
+                                   " is " + what + "; dormie needs finite rows: impute or drop such rows first")
                                       .c_str());
         }
     throw nb::value_error("rows changed while they were read");
@@ -88,8 +118,10 @@ inline constexpr double work_per_thread = 2e6;
 // A machine whose arrays are kept alive.
 class Kept {
   public:
-    Kept(const nb::dict &kernel, const nb::dict &rule, Matrix points, Matrix weights, Vector bias, Vector center,
-         Vector scale, const nb::dict &margin)
+    using Numbers = nb::typed<nb::dict, nb::str, nb::object>;
+
+    Kept(const Numbers &kernel, const Numbers &rule, Matrix points, Matrix weights, Vector bias, Vector center,
+         Vector scale, const Numbers &margin)
         : points_(points),
           weights_(weights),
           bias_(bias),
@@ -98,7 +130,8 @@ class Kept {
           constant_(nb::cast<Vector>(margin["constant"])),
           slope_(nb::cast<Vector>(margin["slope"])) {
         const size_t c = weights.shape(1);
-        if (weights.shape(0) != points.shape(0) || bias.shape(0) != c || constant_.shape(0) != c || slope_.shape(0) != c)
+        if (weights.shape(0) != points.shape(0) || bias.shape(0) != c || constant_.shape(0) != c ||
+            slope_.shape(0) != c)
             throw nb::value_error("points, weights, bias and margins do not fit together");
         if (center.is_valid() != scale.is_valid()) throw nb::value_error("the input map needs both center and scale");
         machine = {
@@ -152,17 +185,16 @@ void run_on(const Machine &machine, const Rows &rows, int threads, double multip
 // What a stage decides: a number for each row, and the outputs where they are the answer.
 class Answers {
   public:
-    Answers(const Machine &machine, ptrdiff_t n)
-        : n_(n), numbers_(new_array(numbers, n)), is_value_(machine.rule.kind == RuleKind::value) {
-        if (is_value_) values_ = nb::cast(new_array(values, n, machine.outputs));
+    Answers(const Machine &machine, ptrdiff_t n) : n_(n), numbers_(new_array(numbers, n)) {
+        if (machine.rule.kind == RuleKind::value) values_ = new_array(values, n, machine.outputs);
     }
 
-    nb::object array() const { return is_value_ ? values_ : nb::cast(numbers_); }
+    AnswerArray array() const { return values ? AnswerArray(values_) : AnswerArray(numbers_); }
 
-    auto settled() const {
-        bool *known;
-        auto array = new_array(known, n_);
-        for (ptrdiff_t i = 0; i < n_; i++) known[i] = numbers[i] != unsettled;
+    NewFlags settled() const {
+        bool *flag;
+        auto array = new_array(flag, n_);
+        for (ptrdiff_t i = 0; i < n_; i++) flag[i] = numbers[i] != unsettled;
         return array;
     }
 
@@ -171,20 +203,27 @@ class Answers {
 
   private:
     const ptrdiff_t n_;
-    const nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> numbers_;
-    const bool is_value_;
-    nb::object values_;
+    const NewNumbers numbers_;
+    NewOutputs values_;
 };
 
-// Every method takes dense rows or the parts of a CSR matrix, and then its own arguments.
-template <class Bound, class Result, class... Args>
-void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)(const Rows &, Args...) const) {
-    cls.def(name, [method](const Bound &self, const AnyMatrix &rows, Args... args) {
-        return (self.*method)(*strided(rows), args...);
-    });
-    cls.def(name, [method](const Bound &self, const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
-                           ptrdiff_t columns,
-                           Args... args) { return (self.*method)(*csr(data, indices, indptr, columns), args...); });
+// Every method takes dense rows or the parts of a CSR matrix, and then its own arguments, which `names` are of.
+template <class Bound, class Result, class... Args, class... Names>
+void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)(const Rows &, Args...) const,
+               const char *words, const Names &...names) {
+    cls.def(
+        name,
+        [method](const Bound &self, const RowsArgument &rows, Args... args) {
+            return (self.*method)(*strided(rows.array), args...);
+        },
+        words, "rows"_a, names...);
+    cls.def(
+        name,
+        [method](const Bound &self, const CsrData &data, const CsrIndices &indices, const CsrIndices &indptr,
+                 ptrdiff_t columns, Args... args) {
+            return (self.*method)(*csr(data.array, indices.array, indptr.array, columns), args...);
+        },
+        words, "data"_a, "indices"_a, "indptr"_a, "columns"_a, names...);
 }
 
 // One for each stage, in a file of its own.
@@ -198,3 +237,25 @@ void bind_nearest(nb::module_ &m);
 void bind_tree(nb::module_ &m);
 
 }  // namespace dormie
+
+namespace nanobind::detail {
+
+inline constexpr auto numpy_name(float) { return const_name("numpy.typing.NDArray[numpy.float32]"); }
+inline constexpr auto numpy_name(double) { return const_name("numpy.typing.NDArray[numpy.float64]"); }
+inline constexpr auto numpy_name(int32_t) { return const_name("numpy.typing.NDArray[numpy.int32]"); }
+inline constexpr auto numpy_name(int64_t) { return const_name("numpy.typing.NDArray[numpy.int64]"); }
+
+// As the array itself, but with a signature that names the two types.
+template <class Array, class A, class B> struct type_caster<dormie::EitherType<Array, A, B>> {
+    using Either = dormie::EitherType<Array, A, B>;
+    NB_TYPE_CASTER(Either, numpy_name(A()) + const_name(" | ") + numpy_name(B()))
+
+    template <class Flags> bool from_python(handle from, Flags flags, cleanup_list *cleanup) noexcept {
+        make_caster<Array> caster;
+        if (!caster.from_python(from, flags, cleanup)) return false;
+        value.array = caster.value;
+        return true;
+    }
+};
+
+}  // namespace nanobind::detail

@@ -1,7 +1,7 @@
 // The fast_stopping stage, for Python.
-#include "../fast_stopping.hpp"
+#include "methods/fast_stopping.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 
@@ -12,22 +12,22 @@ class BoundFastStopping {
     BoundFastStopping(std::shared_ptr<Kept> kept, bool nonnegative)
         : kept_(std::move(kept)), stopping_(kept_->machine, nonnegative) {}
 
-    auto decide(const Rows &rows, int threads) const {
+    Decisions decide(const Rows &rows, int threads) const {
         int64_t *term;
         Answers answers(kept_->machine, rows.n);
         auto terms = new_array(term, rows.n);
         run_on(kept_->machine, rows, threads, stopping_.work(rows.n),
                [&](Team &team) { stopping_.decide(rows, team, answers.numbers, term, answers.values); });
-        return nb::make_tuple(answers.array(), answers.settled(), terms);
+        return {answers.array(), answers.settled(), terms};
     }
 
-    auto interval(const Rows &rows, ptrdiff_t budget, int threads) const {
+    Intervals interval(const Rows &rows, ptrdiff_t budget, int threads) const {
         double *low, *high;
         auto lows = new_array(low, rows.n, kept_->machine.outputs);
         auto highs = new_array(high, rows.n, kept_->machine.outputs);
         run_on(kept_->machine, rows, threads, stopping_.work(rows.n),
                [&](Team &team) { stopping_.interval(rows, budget, team, low, high); });
-        return nb::make_tuple(lows, highs);
+        return {lows, highs};
     }
 
   private:
@@ -38,9 +38,15 @@ class BoundFastStopping {
 }  // namespace
 
 void bind_fast_stopping(nb::module_ &m) {
-    auto fast_stopping = nb::class_<BoundFastStopping>(m, "FastStopping").def(nb::init<std::shared_ptr<Kept>, bool>());
-    bind_rows(fast_stopping, "decide", &BoundFastStopping::decide);
-    bind_rows(fast_stopping, "interval", &BoundFastStopping::interval);
+    nb::class_<BoundFastStopping> fast_stopping(m, "FastStopping", "Fast stopping (Muller 2004).");
+    fast_stopping.def(
+        nb::init<std::shared_ptr<Kept>, bool>(), "machine"_a, "nonnegative"_a,
+        "The points of the machine are in the order in which they are added. nonnegative: of the kernel.");
+    bind_rows(fast_stopping, "decide", &BoundFastStopping::decide,
+              "Answers, whether each row is settled, and its kernel evaluations.", "threads"_a);
+    bind_rows(fast_stopping, "interval", &BoundFastStopping::interval,
+              "Low and high ends of every output after `budget` terms, rounded up to whole panels.", "budget"_a,
+              "threads"_a);
 }
 
 }  // namespace dormie

@@ -1,7 +1,7 @@
 // The geometry stage, for Python.
-#include "../geometry.hpp"
+#include "methods/geometry.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 
@@ -9,35 +9,35 @@ namespace {
 
 class BoundGeometry {
   public:
-    BoundGeometry(std::shared_ptr<Kept> kept, Matrix points, Matrix factor, Matrix coordinates, Vector norms, Matrix rho,
-                  Matrix coordinate_norms, Matrix weight_norms, Matrix misfit, Vector factor_error, Vector factor_norm)
+    BoundGeometry(std::shared_ptr<Kept> kept, Matrix points, Matrix factor, Matrix coordinates, Vector norms,
+                  Matrix rho, Matrix coordinate_norms, Matrix weight_norms, Matrix misfit, Vector factor_error,
+                  Vector factor_norm)
         : kept_(std::move(kept)),
           matrices_{points, factor, coordinates, rho, coordinate_norms, weight_norms, misfit},
           vectors_{norms, factor_error, factor_norm},
           landmarks_(checked_landmarks()),
-          geometry_(kept_->machine,
-                    {landmarks_, points.data(), factor.data(), coordinates.data(), norms.data(), rho.data(),
-                     coordinate_norms.data(), weight_norms.data(), misfit.data(), factor_error.data(),
-                     factor_norm.data()}) {}
+          geometry_(kept_->machine, {landmarks_, points.data(), factor.data(), coordinates.data(), norms.data(),
+                                     rho.data(), coordinate_norms.data(), weight_norms.data(), misfit.data(),
+                                     factor_error.data(), factor_norm.data()}) {}
 
-    auto decide(const Rows &rows, ptrdiff_t budget, int threads) const {
+    Decisions decide(const Rows &rows, ptrdiff_t budget, int threads) const {
         int64_t *step;
         Answers answers(kept_->machine, rows.n);
         auto steps = new_array(step, rows.n);
         budget = check(budget);
         run_on(kept_->machine, rows, threads, geometry_.work(rows.n, budget),
                [&](Team &team) { geometry_.decide(rows, budget, team, answers.numbers, step, answers.values); });
-        return nb::make_tuple(answers.array(), answers.settled(), steps);
+        return {answers.array(), answers.settled(), steps};
     }
 
-    auto interval(const Rows &rows, ptrdiff_t budget, int threads) const {
+    Intervals interval(const Rows &rows, ptrdiff_t budget, int threads) const {
         double *middle, *radius;
         auto middles = new_array(middle, rows.n, kept_->machine.outputs);
         auto radii = new_array(radius, rows.n, kept_->machine.outputs);
         budget = check(budget);
         run_on(kept_->machine, rows, threads, geometry_.work(rows.n, budget),
                [&](Team &team) { geometry_.interval(rows, budget, team, middle, radius); });
-        return nb::make_tuple(middles, radii);
+        return {middles, radii};
     }
 
     const Geometry &geometry() const { return geometry_; }
@@ -47,7 +47,8 @@ class BoundGeometry {
     ptrdiff_t checked_landmarks() const {
         const Matrix &points = matrices_[0], &factor = matrices_[1];
         const size_t k = points.shape(0), c = size_t(kept_->machine.outputs);
-        bool fits = ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
+        bool fits =
+            ptrdiff_t(points.shape(1)) == kept_->machine.features && factor.shape(0) == k && factor.shape(1) == k;
         for (size_t i = 2; i < matrices_.size(); i++)
             fits = fits && matrices_[i].shape(0) == k && matrices_[i].shape(1) == c;
         for (const Vector &v : vectors_) fits = fits && v.shape(0) == k;
@@ -72,10 +73,11 @@ class BoundWalk {
     BoundWalk(std::shared_ptr<BoundGeometry> bound, const Vector &row) : bound_(std::move(bound)) {
         const Machine &machine = bound_->geometry().machine();
         const StridedRows<double> rows(row.data(), 1, ptrdiff_t(row.shape(0)), 0, 1);
-        run_on(machine, rows, 1, 0, [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
+        run_on(machine, rows, 1, 0,
+               [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
     }
 
-    auto next() {
+    Intervals next() {
         const ptrdiff_t c = bound_->geometry().machine().outputs;
         std::vector<double> middle(tile_width<double> * c), radius(tile_width<double> * c);
         const int steps = walk_->next(middle.data(), radius.data());
@@ -84,7 +86,7 @@ class BoundWalk {
         auto radii = new_array(r, steps, c);
         std::copy_n(middle.data(), steps * c, m);
         std::copy_n(radius.data(), steps * c, r);
-        return nb::make_tuple(middles, radii);
+        return {middles, radii};
     }
 
   private:
@@ -95,14 +97,18 @@ class BoundWalk {
 }  // namespace
 
 void bind_geometry(nb::module_ &m) {
-    auto geometry = nb::class_<BoundGeometry>(m, "Geometry")
-                        .def(nb::init<std::shared_ptr<Kept>, Matrix, Matrix, Matrix, Vector, Matrix, Matrix, Matrix,
-                                      Matrix, Vector, Vector>());
-    bind_rows(geometry, "decide", &BoundGeometry::decide);
-    bind_rows(geometry, "interval", &BoundGeometry::interval);
-    nb::class_<BoundWalk>(m, "Walk")
-        .def(nb::init<std::shared_ptr<BoundGeometry>, const Vector &>())
-        .def("next", &BoundWalk::next);
+    nb::class_<BoundGeometry> geometry(m, "Geometry", "Anytime intervals from landmarks (DeCoste 2002).");
+    geometry.def(nb::init<std::shared_ptr<Kept>, Matrix, Matrix, Matrix, Vector, Matrix, Matrix, Matrix, Matrix, Vector,
+                          Vector>(),
+                 "machine"_a, "points"_a, "factor"_a, "coordinates"_a, "norms"_a, "rho"_a, "coordinate_norms"_a,
+                 "weight_norms"_a, "misfit"_a, "factor_error"_a, "factor_norm"_a);
+    bind_rows(geometry, "decide", &BoundGeometry::decide,
+              "Answers, whether each row is settled, and its kernel evaluations.", "budget"_a, "threads"_a);
+    bind_rows(geometry, "interval", &BoundGeometry::interval,
+              "Middles and radii of every output after `budget` landmarks.", "budget"_a, "threads"_a);
+    nb::class_<BoundWalk>(m, "Walk", "The intervals of one row, landmark by landmark.")
+        .def(nb::init<std::shared_ptr<BoundGeometry>, const Vector &>(), "geometry"_a, "row"_a)
+        .def("next", &BoundWalk::next, "Middles and radii after each of the next landmarks; empty at the end.");
 }
 
 }  // namespace dormie

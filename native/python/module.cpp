@@ -4,31 +4,34 @@
 
 #include <chrono>
 
-#include "../dispatch.hpp"
-#include "../ops.hpp"
-#include "bind.hpp"
-
-using namespace nb::literals;
+#include "python/bind.hpp"
+#include "simd/dispatch.hpp"
+#include "simd/ops.hpp"
 
 namespace dormie {
 
 namespace {
 
-template <class T> auto exp2_array(nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> x) {
+template <class T> NewArray<T, 1> exp2_of(const AnyVector &x) {
     T *y;
     auto array = new_array(y, x.shape(0));
-    ops<T>().exp2(x.data(), y, ptrdiff_t(x.shape(0)));
+    ops<T>().exp2(static_cast<const T *>(x.data()), y, ptrdiff_t(x.shape(0)));
     return array;
 }
 
-// Multiply-adds a second of one thread with nothing to load, in float.
+std::variant<NewArray<float, 1>, NewArray<double, 1>> exp2_array(const EitherType<AnyVector, float, double> &x) {
+    if (x.array.dtype() == nb::dtype<float>()) return exp2_of<float>(x.array);
+    if (x.array.dtype() == nb::dtype<double>()) return exp2_of<double>(x.array);
+    throw nb::type_error("x must be float32 or float64");
+}
+
 double peak_rate() {
     const auto start = std::chrono::steady_clock::now();
     const double flops = ops<float>().peak(2'000'000);
     return flops / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-nb::dict native_info() {
+nb::typed<nb::dict, nb::str, nb::object> native_info() {
     nb::dict info;
     info["compiler"] = DORMIE_COMPILER;
     info["build_type"] = DORMIE_BUILD_TYPE;
@@ -44,9 +47,10 @@ nb::dict native_info() {
 NB_MODULE(_native, m) {
     using namespace dormie;
     can_throw();  // here, while there is memory: this thread may have to throw when there is none
-    m.doc() = "Native core of dormie; see reference.py for what each routine computes.";
-    nb::class_<Kept>(m, "Machine")
-        .def(nb::init<const nb::dict &, const nb::dict &, Matrix, Matrix, Vector, Vector, Vector, const nb::dict &>(),
+    m.doc() = "Native core of dormie; the reference.py of each method says what its class computes.";
+    nb::class_<Kept>(m, "Machine", "A machine as the native core reads it; keeps its arrays alive.")
+        .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, Matrix, Matrix, Vector, Vector, Vector,
+                      const Kept::Numbers &>(),
              "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a);
     bind_dense(m);
     bind_source_sum(m);
@@ -56,8 +60,7 @@ NB_MODULE(_native, m) {
     bind_linear_filter(m);
     bind_nearest(m);
     bind_tree(m);
-    m.def("exp2", &exp2_array<float>, "x"_a.noconvert());
-    m.def("exp2", &exp2_array<double>, "x"_a.noconvert());
-    m.def("peak_rate", &peak_rate);
-    m.def("native_info", &native_info);
+    m.def("exp2", &exp2_array, "x"_a, "2^x of numbers that are not positive, as the tiles have it.");
+    m.def("peak_rate", &peak_rate, "Multiply-adds a second of one thread with nothing to load, in float32.");
+    m.def("native_info", &native_info, "The compiler, the build type and the instruction sets.");
 }

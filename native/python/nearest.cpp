@@ -1,7 +1,7 @@
 // The nearest stage, for Python.
-#include "../nearest.hpp"
+#include "methods/nearest/nearest.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 
@@ -20,35 +20,34 @@ class BoundNearest {
             by_query_ = std::make_shared<NearestByQuery>(m, basis.data(), components, steps_, foresight(0));
             nearest_ = by_query_;
         } else {
-            nearest_ = std::make_shared<NearestByCell>(m, basis.data(), components, steps_, centers.data(), orders.data(),
-                                                       cells);
+            nearest_ = std::make_shared<NearestByCell>(m, basis.data(), components, steps_, centers.data(),
+                                                       orders.data(), cells);
         }
     }
 
-    auto decide(const Rows &rows, Cube low, Cube high, int threads) const {
+    Decisions decide(const Rows &rows, Cube low, Cube high, int threads) const {
         int64_t *term;
         Answers answers(kept_->machine, rows.n);
         auto terms = new_array(term, rows.n);
         for (const Cube &part : {low, high})
             require(ptrdiff_t(part.shape(0)) == nearest_->steps() && ptrdiff_t(part.shape(1)) == nearest_->cells() &&
                     ptrdiff_t(part.shape(2)) == kept_->machine.outputs);
-        run_on(kept_->machine, rows, threads, nearest_->work(rows.n), [&](Team &team) {
-            nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term);
-        });
-        return nb::make_tuple(answers.array(), answers.settled(), terms);
+        run_on(kept_->machine, rows, threads, nearest_->work(rows.n),
+               [&](Team &team) { nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term); });
+        return {answers.array(), answers.settled(), terms};
     }
 
-    auto sums(const Rows &rows, int threads) const {
+    std::tuple<NewArray<double, 3>, NewNumbers> sums(const Rows &rows, int threads) const {
         double *sum;
         int64_t *cell;
         auto sums = new_array(sum, rows.n, nearest_->steps(), kept_->machine.outputs);
         auto cells = new_array(cell, rows.n);
         run_on(kept_->machine, rows, threads, nearest_->work(rows.n),
                [&](Team &team) { nearest_->sums(rows, team, sum, cell); });
-        return nb::make_tuple(sums, cells);
+        return {sums, cells};
     }
 
-    auto order(const Rows &rows, int threads) const {
+    NewArray<int64_t, 2> order(const Rows &rows, int threads) const {
         require(by_query_ != nullptr);
         int64_t *point;
         auto points = new_array(point, rows.n, steps_.back());
@@ -89,12 +88,16 @@ class BoundNearest {
 }  // namespace
 
 void bind_nearest(nb::module_ &m) {
-    auto nearest = nb::class_<BoundNearest>(m, "Nearest")
-                       .def(nb::init<std::shared_ptr<Kept>, Matrix, const Counts &, const Vector &, const Matrix &,
-                                     const IndexMatrix &>());
-    bind_rows(nearest, "decide", &BoundNearest::decide);
-    bind_rows(nearest, "sums", &BoundNearest::sums);
-    bind_rows(nearest, "order", &BoundNearest::order);
+    nb::class_<BoundNearest> nearest(m, "Nearest", "The largest terms first (DeCoste & Mazzoni 2003).");
+    nearest.def(
+        nb::init<std::shared_ptr<Kept>, Matrix, const Counts &, const Vector &, const Matrix &, const IndexMatrix &>(),
+        "machine"_a, "basis"_a, "steps"_a, "foresight"_a, "centers"_a, "orders"_a,
+        "centers and orders without rows: every row has an order of its own, and foresight counts.");
+    bind_rows(nearest, "decide", &BoundNearest::decide,
+              "Answers, whether each row is settled, and its kernel evaluations.", "low"_a, "high"_a, "threads"_a);
+    bind_rows(nearest, "sums", &BoundNearest::sums,
+              "Partial sums after each step, rows x steps x outputs, and the cell of each row.", "threads"_a);
+    bind_rows(nearest, "order", &BoundNearest::order, "The points in the order of each row.", "threads"_a);
 }
 
 }  // namespace dormie

@@ -1,7 +1,7 @@
 // The reduced_set stage, for Python.
-#include "../reduced_set.hpp"
+#include "methods/reduced_set.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 
@@ -17,23 +17,23 @@ class BoundReducedSet {
           sizes_(sizes.data(), sizes.data() + sizes.shape(0)),
           set_(kept_->machine, checked()) {}
 
-    auto decide(const Rows &rows, int threads) const {
+    Decisions decide(const Rows &rows, int threads) const {
         int64_t *count;
         Answers answers(kept_->machine, rows.n);
         auto counts = new_array(count, rows.n);
         run_on(kept_->machine, rows, threads, set_.work(rows.n),
                [&](Team &team) { set_.decide(rows, team, answers.numbers, count, answers.values); });
-        return nb::make_tuple(answers.array(), answers.settled(), counts);
+        return {answers.array(), answers.settled(), counts};
     }
 
-    auto interval(const Rows &rows, ptrdiff_t level, int threads) const {
+    Intervals interval(const Rows &rows, ptrdiff_t level, int threads) const {
         double *middle, *radius;
         auto middles = new_array(middle, rows.n, kept_->machine.outputs);
         auto radii = new_array(radius, rows.n, kept_->machine.outputs);
         if (level < 0 || level >= ptrdiff_t(sizes_.size())) throw nb::value_error("there is no such level");
         run_on(kept_->machine, rows, threads, set_.work(rows.n),
                [&](Team &team) { set_.interval(rows, level, team, middle, radius); });
-        return nb::make_tuple(middles, radii);
+        return {middles, radii};
     }
 
   private:
@@ -63,10 +63,13 @@ class BoundReducedSet {
 }  // namespace
 
 void bind_reduced_set(nb::module_ &m) {
-    auto reduced_set = nb::class_<BoundReducedSet>(m, "ReducedSet")
-                           .def(nb::init<std::shared_ptr<Kept>, Matrix, Counts, Matrix, Matrix>());
-    bind_rows(reduced_set, "decide", &BoundReducedSet::decide);
-    bind_rows(reduced_set, "interval", &BoundReducedSet::interval);
+    nb::class_<BoundReducedSet> reduced_set(m, "ReducedSet", "A few vectors for all (Burges & Scholkopf 1997).");
+    reduced_set.def(nb::init<std::shared_ptr<Kept>, Matrix, Counts, Matrix, Matrix>(), "machine"_a, "points"_a,
+                    "sizes"_a, "weights"_a, "rho"_a);
+    bind_rows(reduced_set, "decide", &BoundReducedSet::decide,
+              "Answers, whether each row is settled, and its kernel evaluations.", "threads"_a);
+    bind_rows(reduced_set, "interval", &BoundReducedSet::interval, "Middles and radii of every output at a level.",
+              "level"_a, "threads"_a);
 }
 
 }  // namespace dormie

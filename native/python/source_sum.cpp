@@ -1,10 +1,10 @@
 // The source's own sum, for Python.
-#include "../source_sum.hpp"
+#include "methods/source_sum.hpp"
 
 #include <limits>
 #include <string>
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 
@@ -14,9 +14,11 @@ class BoundSourceSum {
   public:
     // ddot: a capsule of BLAS's function, or None for inner products in order.
     BoundSourceSum(std::shared_ptr<Kept> kept, const Counts &steps, Matrix values, const nb::object &ddot)
-        : kept_(std::move(kept)), values_(values), sum_(kept_->machine, checked(steps), function(ddot, kept_->machine.features)) {}
+        : kept_(std::move(kept)),
+          values_(values),
+          sum_(kept_->machine, checked(steps), function(ddot, kept_->machine.features)) {}
 
-    auto outputs(const Rows &rows, bool sparse, int threads) const {
+    NewOutputs outputs(const Rows &rows, bool sparse, int threads) const {
         double *out;
         auto array = new_array(out, rows.n, kept_->machine.outputs);
         run_on(kept_->machine, rows, threads, sum_.work(rows.n),
@@ -37,7 +39,8 @@ class BoundSourceSum {
         return map;
     }
 
-    // Null where it counts in other integers than we do (the capsule's name has its signature), or features are too many.
+    // Null where it counts in other integers than we do (the capsule's name has its signature), or features are too
+    // many.
     static Ddot function(const nb::object &ddot, ptrdiff_t features) {
         if (ddot.is_none()) return nullptr;
         const char *name = PyCapsule_GetName(ddot.ptr());
@@ -55,10 +58,12 @@ class BoundSourceSum {
 }  // namespace
 
 void bind_source_sum(nb::module_ &m) {
-    auto sum = nb::class_<BoundSourceSum>(m, "SourceSum")
-                   .def(nb::init<std::shared_ptr<Kept>, const Counts &, Matrix, const nb::object &>(), nb::arg("machine"),
-                        nb::arg("steps"), nb::arg("values"), nb::arg("ddot").none());
-    bind_rows(sum, "outputs", &BoundSourceSum::outputs);
+    nb::class_<BoundSourceSum> sum(m, "SourceSum", "The sum of the source model, operation by operation.");
+    sum.def(nb::init<std::shared_ptr<Kept>, const Counts &, Matrix, const nb::object &>(), "machine"_a, "steps"_a,
+            "values"_a, "ddot"_a.none(), "ddot: a capsule of BLAS's function, or None for inner products in order.");
+    bind_rows(sum, "outputs", &BoundSourceSum::outputs,
+              "Outputs as the source has them. sparse: whether its rows came as a sparse matrix.", "sparse"_a,
+              "threads"_a);
 }
 
 }  // namespace dormie

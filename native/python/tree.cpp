@@ -1,7 +1,7 @@
 // The tree stage, for Python.
-#include "../tree.hpp"
+#include "methods/tree.hpp"
 
-#include "bind.hpp"
+#include "python/bind.hpp"
 
 namespace dormie {
 
@@ -20,7 +20,7 @@ class BoundTree {
           offsets_(offsets.data(), offsets.data() + offsets.shape(0)),
           tree_(kept_->machine, checked(children.shape(1))) {}
 
-    auto decide(const Rows &rows, Matrix half_widths, int threads) const {
+    Decisions decide(const Rows &rows, Matrix half_widths, int threads) const {
         int64_t *count;
         Answers answers(kept_->machine, rows.n);
         auto counts = new_array(count, rows.n);
@@ -28,10 +28,10 @@ class BoundTree {
         run_on(kept_->machine, rows, threads, tree_.work(rows.n), [&](Team &team) {
             tree_.decide(rows, half_widths.data(), team, answers.numbers, count, answers.values);
         });
-        return nb::make_tuple(answers.array(), answers.settled(), counts);
+        return {answers.array(), answers.settled(), counts};
     }
 
-    auto walk(const Rows &rows, int threads) const {
+    std::tuple<NewOutputs, NewNumbers, NewNumbers> walk(const Rows &rows, int threads) const {
         double *value;
         int64_t *terminal, *count;
         auto values = new_array(value, rows.n, kept_->machine.outputs);
@@ -39,7 +39,7 @@ class BoundTree {
         auto counts = new_array(count, rows.n);
         run_on(kept_->machine, rows, threads, tree_.work(rows.n),
                [&](Team &team) { tree_.walk(rows, team, value, terminal, count); });
-        return nb::make_tuple(values, terminals, counts);
+        return {values, terminals, counts};
     }
 
   private:
@@ -57,7 +57,7 @@ class BoundTree {
         require(offsets_.front() == 0 && offsets_.back() == int64_t(weights_.shape(0)) &&
                 std::is_sorted(offsets_.begin(), offsets_.end()) && (n > 0 || offsets_[1] == 0));
         require(reached(int64_t(n), int64_t(t)));
-        return {ptrdiff_t(n),       ptrdiff_t(t),    points_.data(),  thresholds_.data(),
+        return {ptrdiff_t(n),     ptrdiff_t(t),    points_.data(),  thresholds_.data(),
                 children_.data(), offsets_.data(), weights_.data(), constants_.data()};
     }
 
@@ -85,10 +85,13 @@ class BoundTree {
 }  // namespace
 
 void bind_tree(nb::module_ &m) {
-    auto tree = nb::class_<BoundTree>(m, "Tree").def(
-        nb::init<std::shared_ptr<Kept>, Matrix, Vector, const IndexMatrix &, const Counts &, Matrix, Matrix>());
-    bind_rows(tree, "decide", &BoundTree::decide);
-    bind_rows(tree, "walk", &BoundTree::walk);
+    nb::class_<BoundTree> tree(m, "Tree", "Support vector trees (Ukkonen 2010).");
+    tree.def(nb::init<std::shared_ptr<Kept>, Matrix, Vector, const IndexMatrix &, const Counts &, Matrix, Matrix>(),
+             "machine"_a, "points"_a, "thresholds"_a, "children"_a, "offsets"_a, "weights"_a, "constants"_a);
+    bind_rows(tree, "decide", &BoundTree::decide, "Answers, whether each row is settled, and its kernel evaluations.",
+              "half_widths"_a, "threads"_a);
+    bind_rows(tree, "walk", &BoundTree::walk, "Values, the terminal each row ends at, and its kernel evaluations.",
+              "threads"_a);
 }
 
 }  // namespace dormie

@@ -18,7 +18,7 @@ from dormie.numerics.source_sum import SourceSum
 from tests.oracles import full_sum as naive
 from tests.oracles import source_sum as naive_source
 
-EXP2_ERROR = 4.0  # exp2_error_units, as ops.hpp states it
+EXP2_ERROR = 4.0  # exp2_error_units, as native/simd/ops.hpp states it
 
 
 def core(machine: Machine) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dormie.machine.typing import Floats, frozen_floats
 
-MAP_STEPS = ("subtract", "divide", "multiply", "add")  # in the order of MapStep (native/source_sum.hpp)
+MAP_STEPS = ("subtract", "divide", "multiply", "add")  # in the order of MapStep (native/methods/source_sum.hpp)
 
 
 @dataclass(frozen=True, eq=False)

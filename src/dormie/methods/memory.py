@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 Shapes = Mapping[str, Sequence[int]]
 
-_TILE = 128  # bytes of one feature in a tile (ops.hpp)
+_TILE = 128  # bytes of one feature in a tile (native/simd/ops.hpp)
 _PANEL = 1024  # bytes of a panel's array with one number for each point
 _PANEL_OVERHEAD = 256  # bytes of the other fields of a panel
 
@@ -32,7 +32,7 @@ def extent(shapes: Shapes, name: str, axis: int = 0) -> int:
 
 
 def packed(size: Size, itemsize: int) -> int:
-    """Bytes of `Packed` (packed.hpp): points in tiles, and the offsets and weights of each panel."""
+    """Bytes of `Packed` (native/tiles/packed.hpp): points in tiles, and the offsets and weights of each panel."""
     tiles = parts(size.points, _TILE // itemsize)
     return tiles * _TILE * size.features + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 

@@ -110,7 +110,7 @@ def relevant(rule: Rule, outputs: Floats) -> Booleans:
 def crossed(rule: Rule, values: Floats, low: Floats, high: Floats) -> tuple[npt.NDArray[np.intp], Booleans]:
     """Answers of rows from the thresholds that their values (rows x outputs) pass, and which answers are settled.
 
-    An answer is -1 where it is not settled. The NumPy twin of `Referee` in thresholds.hpp.
+    An answer is -1 where it is not settled. The NumPy twin of `Referee` in native/methods/thresholds.hpp.
     """
     finite = np.isfinite(values)
     above, below = finite & (values > high), finite & (values < low)

@@ -9,6 +9,6 @@ rounding          bounds on float64 rounding             binomial        the p-v
 blas_threads      BLAS with one thread
 
 Bounds are derived where they are computed: the rounding of Gram matrices and of the model's own sum in `rounding`, that
-of rows in the native core in native/rounding.hpp, the geometry bound in `dormie.methods.geometry.span`, and the
+of rows in the native core in native/core/rounding.hpp, the geometry bound in `dormie.methods.geometry.span`, and the
 reduced-set bound in `dormie.methods.reduced_set.stage`.
 """

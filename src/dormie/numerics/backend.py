@@ -29,7 +29,7 @@ _numpy_only = False
 
 THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may request
 
-# In the order of KernelKind (ops.hpp) and RuleKind (rules.hpp).
+# In the order of KernelKind (native/simd/ops.hpp) and RuleKind (native/core/rules.hpp).
 _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
 _SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
 

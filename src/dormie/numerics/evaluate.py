@@ -31,7 +31,7 @@ class FullSum:
 
     @property
     def roundings(self) -> int:
-        """The most roundings that one term undergoes in the sum: within its panel, then one per panel (panel.hpp)."""
+        """The most roundings of one term of the sum: within its panel, then one per panel (native/tiles/panel.hpp)."""
         return self.machine.n_points + 2 if self.core is None else 48 + self.machine.n_points // 64
 
     def outputs(self, rows: Any) -> Floats:

@@ -2,7 +2,7 @@
 
 Two kinds are here: the rounding of what is computed once, before any row arrives (Gram matrices, sums over all points),
 and that of the model's own sum, r(x), as a function of the norm of a row (`source_rounding`). The rounding of rows in
-the native core is bounded in native/rounding.hpp. u = 2^-53 is half the distance from 1 to the next float64.
+the native core is bounded in native/core/rounding.hpp. u = 2^-53 is half the distance from 1 to the next float64.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
 
 
 def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
-    """A bound on the error of every kernel value between rows of a and b in the native float64 tiles (rounding.hpp)."""
+    """A bound on the error of every kernel value of the native float64 tiles (native/core/rounding.hpp)."""
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
         return kernel_value_error(kernel, a, b) + 100 * UNIT * inner_degree(kernel)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel

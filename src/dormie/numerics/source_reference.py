@@ -1,4 +1,4 @@
-"""A model's own sum in plain NumPy, operation by operation: the twin of native/source_sum.cpp."""
+"""A model's own sum in plain NumPy, operation by operation: the twin of native/methods/source_sum.cpp."""
 
 from __future__ import annotations
 

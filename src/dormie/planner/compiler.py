@@ -1,8 +1,8 @@
 """From a model to a plan: read it, simplify it exactly, and choose the stages by measurements on sample rows.
 
 Candidates (`certified_candidates.py`) race on the same rows on this computer, in turns, each timed by its best of
-several runs (`race.py`). The cheapest cascade is chosen only if it is clearly faster than the dense stage alone. With a risk,
-`risk/planning.py` makes the plan.
+several runs (`race.py`). The cheapest cascade is chosen only if it is clearly faster than the dense stage alone. With a
+risk, `risk/planning.py` makes the plan.
 """
 
 from __future__ import annotations

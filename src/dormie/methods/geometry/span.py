@@ -29,7 +29,7 @@ from dormie.numerics.cholesky import cholesky, solve_lower
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 
-# The arrays that `span` returns, in the order of Span (geometry.hpp).
+# The arrays that `span` returns, in the order of Span (native/methods/geometry.hpp).
 SPAN = (
     "points",
     "factor",
@@ -46,7 +46,7 @@ _UP = 1 + 1e-9  # covers the rounding of the norms themselves
 
 
 def span(w: FeatureVector, landmarks: Floats) -> Arrays:
-    """The arrays of `Span` in geometry.hpp: coordinates of w in the span of the landmarks, and error bounds."""
+    """The arrays `SPAN` of these landmarks: the coordinates of w in their span, and error bounds."""
     machine = w.machine
     landmarks, gram, factor = _factorise(machine, landmarks)
     k = np.arange(1, len(landmarks) + 1)

@@ -35,7 +35,7 @@ from dormie.methods.thresholds import require_caution, some_of
 from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
-# The arrays of the stage, in the order of Vectors (reduced_set.hpp).
+# The arrays of the stage, in the order of Vectors (native/methods/reduced_set.hpp).
 VECTORS = ("points", "sizes", "weights", "rho")
 _NUMBERS = {"certified": bool, "caution": float}
 

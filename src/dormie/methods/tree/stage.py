@@ -28,7 +28,7 @@ from dormie.methods.tree.structure import Tree, Walk
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 
-# In the order of Branches (tree.hpp).
+# In the order of Branches (native/methods/tree.hpp).
 _TREE = tuple(field.name for field in fields(Tree))
 _INTEGERS = ("children", "offsets")
 _NODE_BYTES = 500  # of a node or terminal, in the lists from which depths are computed

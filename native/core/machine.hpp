@@ -1,0 +1,41 @@
+// The machine that every method is built over, and the machines that methods derive from it.
+#pragma once
+#include <cstddef>
+
+#include "core/kernel.hpp"
+#include "core/margin.hpp"
+#include "core/rules.hpp"
+
+namespace dormie {
+
+// What Python hands over; the arrays belong to the caller and outlive everything here.
+struct Machine {
+    Kernel kernel;
+    Rule rule;
+    ptrdiff_t points_count, features, outputs;
+    const double *points;   // points_count x features
+    const double *weights;  // points_count x outputs
+    const double *bias;     // outputs
+    const double *center;   // features, or null: rows are mapped by (x - center) / scale
+    const double *scale;
+    Margin margin;
+};
+
+// The machine whose points are packed as they are, for distances: a linear kernel neither scales nor offsets them.
+inline Machine unscaled(Machine m) {
+    m.kernel = {KernelKind::linear, 1, 0, 1, false};
+    return m;
+}
+
+// The same kernel over other points, without weights, for rows that are mapped already.
+inline Machine over_points(Machine m, ptrdiff_t count, ptrdiff_t features, const double *points) {
+    m.points_count = count;
+    m.features = features;
+    m.outputs = 0;
+    m.points = points;
+    m.weights = nullptr;
+    m.center = m.scale = nullptr;
+    return m;
+}
+
+}  // namespace dormie

@@ -1,0 +1,25 @@
+// The sizes of points and rows: what the bounds on rounding are computed from.
+#pragma once
+#include <cmath>
+#include <cstddef>
+
+namespace dormie {
+
+// The largest norm and the largest |offset| of some scaled points.
+struct PointSizes {
+    double norm = 0, offset = 0;
+    void widen(const PointSizes &other) {
+        norm = std::fmax(norm, other.norm);
+        offset = std::fmax(offset, other.offset);
+    }
+};
+
+struct RowTraits {
+    double norm;  // of the mapped row
+    ptrdiff_t nonzeros;
+    double scale, offset;  // of v: see kernel.hpp
+    bool far;              // see far_out
+    bool lost;             // see norm_lost
+};
+
+}  // namespace dormie

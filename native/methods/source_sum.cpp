@@ -1,0 +1,188 @@
+#include "methods/source_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "core/blocks.hpp"
+
+namespace dormie {
+
+namespace {
+
+constexpr int together = 4;  // points
+
+// By repeated squaring, in LIBSVM's order.
+double power(double base, int degree) {
+    double result = 1;
+    for (int rest = degree; rest > 0; rest /= 2) {
+        if (rest % 2 == 1) result *= base;
+        base = base * base;
+    }
+    return result;
+}
+
+}  // namespace
+
+// What one thread needs: the row, room for its differences from a point, and kernel values.
+struct SourceSum::Workspace {
+    explicit Workspace(const Machine &m) : row(m.features), difference(m.features), values(m.points_count) {}
+
+    void fill(const RowRange &range) {
+        const ptrdiff_t i = range.number(0);
+        const double *x = range.rows.row(i, difference.data());
+        for (size_t j = 0; j < row.size(); j++) {
+            if (!std::isfinite(x[j])) throw NotFinite{i, ptrdiff_t(j), x[j]};
+            row[j] = x[j];
+        }
+    }
+
+    std::vector<double> row, difference, values;
+    double constant = 0;  // of a normalised kernel: see normalize
+};
+
+SourceSum::SourceSum(const Machine &machine, SourceMap map, Ddot ddot)
+    : machine_(machine), map_(std::move(map)), ddot_(ddot) {
+    if (!machine_.kernel.normalized || machine_.kernel.kind == KernelKind::rbf) return;
+    unit_points_.resize(size_t(machine_.points_count) * machine_.features);
+    unit_constants_.resize(machine_.points_count);
+    for (ptrdiff_t i = 0; i < machine_.points_count; i++)
+        normalize(machine_.points + i * machine_.features, unit_points_.data() + i * machine_.features,
+                  &unit_constants_[i]);
+}
+
+SourceSum::~SourceSum() = default;
+
+void SourceSum::apply_steps(bool sparse, double *x) const {
+    const ptrdiff_t d = machine_.features;
+    for (size_t k = 0; k < map_.steps.size(); k++) {
+        const double *value = map_.values + ptrdiff_t(k) * d;
+        for (ptrdiff_t j = 0; j < d; j++) switch (map_.steps[k]) {
+                case MapStep::subtract: x[j] = x[j] - value[j]; break;
+                case MapStep::divide:
+                    if (!sparse)
+                        x[j] = x[j] / value[j];
+                    else if (x[j] != 0)
+                        x[j] = x[j] * (1 / value[j]);  // zeros are not stored, and stay
+                    break;
+                case MapStep::multiply: x[j] = x[j] * value[j]; break;
+                case MapStep::add: x[j] = x[j] + value[j]; break;
+            }
+    }
+}
+
+// (sqrt(gamma) x, sqrt(coef0)) as a unit vector; all zeros where it has no length. Powers of two keep squares in range.
+void SourceSum::normalize(const double *x, double *unit, double *constant) const {
+    const ptrdiff_t d = machine_.features;
+    double largest = 0;
+    for (ptrdiff_t j = 0; j < d; j++) largest = std::fmax(largest, std::abs(x[j]));
+    int exponent = 0;
+    if (largest > 0) std::frexp(largest, &exponent);
+    const double root_gamma = std::sqrt(machine_.kernel.gamma), root_coef0 = std::sqrt(machine_.kernel.coef0);
+    int gamma_exponent = 0, coef0_exponent = 0;
+    const double gamma_part = std::frexp(root_gamma, &gamma_exponent);
+    const double coef0_part = std::frexp(root_coef0, &coef0_exponent);
+    const int x_exponent = exponent + gamma_exponent;
+    const int common = largest == 0      ? coef0_exponent
+                       : root_coef0 == 0 ? x_exponent
+                                         : std::max(x_exponent, coef0_exponent);
+    double squares = 0;
+    for (ptrdiff_t j = 0; j < d; j++) {
+        unit[j] = std::ldexp(std::ldexp(x[j], -exponent) * gamma_part, x_exponent - common);
+        squares += unit[j] * unit[j];
+    }
+    *constant = std::ldexp(coef0_part, coef0_exponent - common);
+    squares += *constant * *constant;
+    const double length = std::sqrt(squares);
+    for (ptrdiff_t j = 0; j < d; j++) unit[j] = length == 0 ? 0 : unit[j] / length;  // NaN stays NaN
+    *constant = length == 0 ? 0 : *constant / length;
+}
+
+// Inner products of a row with several points, or squared distances from them, each summed from the first feature to
+// the last. Side by side, so that no addition waits for the one before.
+template <bool distances>
+void SourceSum::arguments_in_order(const double *x, const double *s, int several, double *arguments) const {
+    const ptrdiff_t d = machine_.features;
+    double sums[together] = {};
+    const double *points[together];
+    for (int k = 0; k < together; k++) points[k] = s + (k < several ? k : 0) * d;
+    for (ptrdiff_t j = 0; j < d; j++)
+        for (int k = 0; k < together; k++) {
+            const double factor = distances ? x[j] - points[k][j] : x[j];
+            sums[k] += factor * (distances ? factor : points[k][j]);
+        }
+    std::copy_n(sums, several, arguments);
+}
+
+// The same by BLAS, which sums in an order of its own.
+double SourceSum::argument_by_blas(Workspace &space, const double *s) const {
+    int n = int(machine_.features), step = 1;
+    double *x = space.row.data(), *y = const_cast<double *>(s);
+    if (machine_.kernel.kind == KernelKind::rbf) {
+        for (int j = 0; j < n; j++) space.difference[j] = x[j] - s[j];
+        x = y = space.difference.data();
+    }
+    return ddot_(&n, x, &step, y, &step);
+}
+
+// argument: what the kernel function is applied to, an inner product or a squared distance.
+double SourceSum::kernel_value(double argument) const {
+    const Kernel &k = machine_.kernel;
+    switch (k.kind) {
+        case KernelKind::linear: return argument;
+        case KernelKind::rbf: return std::exp(-k.gamma * argument);
+        case KernelKind::sigmoid: return std::tanh(k.gamma * argument + k.coef0);
+        case KernelKind::polynomial: break;
+    }
+    return k.normalized ? power(argument, k.degree) : power(k.gamma * argument + k.coef0, k.degree);
+}
+
+void SourceSum::kernel_values(Workspace &space) const {
+    const double *points = unit_points_.empty() ? machine_.points : unit_points_.data();
+    const bool distances = machine_.kernel.kind == KernelKind::rbf;
+    for (ptrdiff_t i = 0; i < machine_.points_count; i += together) {
+        const int several = int(std::min<ptrdiff_t>(together, machine_.points_count - i));
+        const double *s = points + i * machine_.features;
+        double *arguments = space.values.data() + i;
+        if (ddot_)
+            for (int k = 0; k < several; k++) arguments[k] = argument_by_blas(space, s + k * machine_.features);
+        else if (distances)
+            arguments_in_order<true>(space.row.data(), s, several, arguments);
+        else
+            arguments_in_order<false>(space.row.data(), s, several, arguments);
+        for (int k = 0; k < several; k++) {
+            if (!unit_points_.empty()) arguments[k] += space.constant * unit_constants_[i + k];
+            arguments[k] = kernel_value(arguments[k]);
+        }
+    }
+}
+
+void SourceSum::map_row(bool sparse, Workspace &space) const {
+    apply_steps(sparse, space.row.data());
+    if (unit_points_.empty()) return;
+    space.difference = space.row;
+    normalize(space.difference.data(), space.row.data(), &space.constant);
+}
+
+void SourceSum::add_terms(const Workspace &space, double *sums) const {
+    const ptrdiff_t c = machine_.outputs;
+    std::fill_n(sums, c, 0.0);
+    for (ptrdiff_t k = 0; k < machine_.points_count; k++) {
+        const double *weights = machine_.weights + k * c;
+        for (ptrdiff_t o = 0; o < c; o++)
+            if (weights[o] != 0) sums[o] += weights[o] * space.values[k];
+    }
+    for (ptrdiff_t o = 0; o < c; o++) sums[o] += machine_.bias[o];
+}
+
+void SourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
+    const EqualBlocks blocks(rows, 1, team.threads());
+    auto make = [&](int) { return std::make_unique<Workspace>(machine_); };
+    each_block(blocks, spare_, team, make, [&](Workspace &space, const RowRange &range, int) {
+        map_row(sparse, space);
+        kernel_values(space);
+        add_terms(space, out + range.number(0) * machine_.outputs);
+    });
+}
+
+}  // namespace dormie

@@ -1,0 +1,98 @@
+// One panel of points against a block of rows: products, kernel function, weights. What dense evaluation is made of.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "core/machine.hpp"
+#include "core/rounding.hpp"
+#include "core/rows.hpp"
+#include "simd/ops.hpp"
+#include "tiles/packed.hpp"
+#include "tiles/row_block.hpp"
+
+namespace dormie {
+
+// Numbers a row has in the sums: its outputs, what rounding may have done to each, and room for one sum.
+inline ptrdiff_t sums_width(const Machine &m) { return 2 * m.outputs + 1; }
+
+// What one thread needs to evaluate a block.
+template <class T> struct Workspace {
+    Workspace(const Machine &m, int rows, bool grouped = false)
+        : block(m, rows, grouped),
+          values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
+          errors(panel_width<T>),
+          sums(size_t(rows * sums_width(m))) {}
+
+    void fill(const RowRange &range) {
+        block.fill(range);
+        std::fill(sums.begin(), sums.end(), 0.0);
+    }
+
+    RowBlock<T> block;
+    Aligned<T> values, errors;
+    std::vector<double> sums;
+};
+
+// Whether the errors of kernel values have sizes of their own: else they are the values (rbf), or 1.
+inline bool own_error_sizes(const Machine &m) { return m.kernel.kind == KernelKind::polynomial; }
+
+// Turns one row's dot products with some lanes of a panel into kernel values, and writes what the error of each is
+// proportional to, unless `errors` is null. slack: see Rounding.
+template <class T>
+void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane_offset, int lanes, T *values,
+                  T *errors) {
+    ops<T>().kernel_values(m.kernel.kind, m.kernel.degree, {T(row.scale), T(row.offset), slack}, lane_offset, values,
+                           errors, lanes);
+}
+
+// Adds one panel's terms of one row: outputs to sums[0..outputs), and with `radii` what rounding may have done to each
+// to the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
+// that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
+// machine) are not charged for it. errors: null unless they have sizes of their own.
+template <class T, bool radii>
+void weigh_row(const Machine &m, const Rounding<T> &rounding, const PanelWeights<T> &weights, int lanes,
+               const T *values, const T *errors, double *sums) {
+    const auto &op = ops<T>();
+    const bool sizes_are_values = radii && m.kernel.kind == KernelKind::rbf;
+    const int outputs = int(weights.slots.size()) - 1;
+    double &error_sum = sums[2 * m.outputs];
+    error_sum = errors || sizes_are_values ? 0 : weights.total;
+    op.weigh(values, weights.weights.get(), lanes, weights.slots.data(), outputs + sizes_are_values, sums);
+    if (errors) op.weigh(errors, weights.largest(), lanes, weights.slots.data() + outputs, 1, sums);
+    if (!radii) return;
+    const double error = rounding.sum_error(error_sum, weights.total, lanes);
+    for (int a = 0; a < outputs; a++) sums[m.outputs + weights.slots[a]] += error;
+}
+
+template <class T, bool radii>
+void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
+    const int lanes = packed.tiles_of(panel) * tile_width<T>;
+    const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
+    T *errors = radii && own_error_sizes(m) ? space.errors.get() : nullptr;
+    space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
+    for (int r = 0; r < space.block.count(); r++) {
+        const RowTraits &row = space.block.row(r);
+        const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
+        T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
+        evaluate_row<T>(m, row, errors ? rounding.slack() : T(0), lane_offset, lanes, values, errors);
+        weigh_row<T, radii>(m, rounding, packed.panel_weights[panel], lanes, values, errors, sums + r * sums_width(m));
+    }
+}
+
+// The same for rbf by squared distances; `packed` has the points as they are (see unscaled).
+template <class T, bool radii>
+void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space,
+                            double *sums) {
+    const int lanes = packed.tiles_of(panel) * tile_width<T>;
+    const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
+    space.block.distances(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
+    for (int r = 0; r < space.block.count(); r++) {
+        T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
+        ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values,
+                               nullptr, lanes);
+        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel], lanes,
+                            values, nullptr, sums + r * sums_width(m));
+    }
+}
+
+}  // namespace dormie
