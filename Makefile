@@ -60,7 +60,7 @@ soak: $(VENV)/.test
 UNDER_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python
 sanitize: $(SANITIZED)/.test
-	$(ONE_THREAD) $(UNDER_SANITIZERS) -m pytest $(IN_PARALLEL) -m "not clean_process and not slow"
+	$(ONE_THREAD) $(UNDER_SANITIZERS) -m pytest $(IN_PARALLEL) -m "not clean_process"
 	$(UNDER_SANITIZERS) -m tests.slow.soak 200_000
 	$(UNDER_SANITIZERS) -m tests.slow.fuzz_plan_files 20_000
 

@@ -96,11 +96,36 @@ def test_every_method_has_its_folder() -> None:
         }
 
 
+# Tests of a folder as a whole, and of what several modules of it do together.
+OF_FOLDERS = {
+    "test_archives",
+    "test_command",
+    "test_damage",
+    "test_deviation",
+    "test_files",
+    "test_golden",
+    "test_native",
+}
+OF_FOLDERS |= {"test_native", "test_round_trip", "test_toy_method"}
+
+
 def test_tests_lie_where_the_source_does() -> None:
-    """tests/x/test_y.py is of src/dormie/x/y.py, or of what a folder x/y holds; the rest has folders of its own."""
+    """tests/x/test_y.py is of src/dormie/x/y.py, or of the folder x/y; the rest has folders of its own."""
     own = {"oracles", "properties", "golden", "slow"}
     for path in TESTS.rglob("test_*.py"):
-        folder = path.relative_to(TESTS).parent
+        folder, name = path.relative_to(TESTS).parent, path.stem.removeprefix("test_")
         if not folder.parts or folder.parts[0] in own:
             continue
         assert (SOURCE / folder).is_dir(), path
+        tested = SOURCE / folder / name
+        assert (
+            path.stem in OF_FOLDERS or name == folder.name or tested.is_dir() or tested.with_suffix(".py").exists()
+        ), path
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "dormie"])
+def test_no_module_imports_the_whole_package(name: str) -> None:
+    """Rooms import rooms."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.Import):
+            assert "dormie" not in {alias.name for alias in node.names}, f"{name}, line {node.lineno}"

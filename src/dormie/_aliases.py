@@ -20,9 +20,12 @@ PUBLIC = {
 }
 RENAMED = {
     "dormie.bench": "dormie.lab.bench",
+    "dormie.margin": "dormie.machine.margin",
     "dormie.papers": "dormie.lab.papers",
     "dormie.readers": "dormie.convert",
     "dormie.reduction": "dormie.methods.reduced_set",
+    "dormie.stages.tree": "dormie.methods.tree.stage",
+    "dormie.stages": "dormie.methods",
 }
 
 
@@ -66,4 +69,5 @@ def _real_name(name: str) -> str:
 
 def install() -> None:
     """Make the second names importable."""
-    sys.meta_path.insert(0, _Finder())
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):  # a reload would add another
+        sys.meta_path.insert(0, _Finder())

@@ -8,7 +8,7 @@ margin     how far from the decision border an interval must stay, so that round
 """
 
 from dormie.machine.input_map import Affine
-from dormie.machine.machine import Machine, Origin
+from dormie.machine.machine import Machine, Origin, _restored  # noqa: F401 - pickles of 0.1.0 look for it here
 from dormie.machine.typing import Floats
 
 __all__ = ["Affine", "Floats", "Machine", "Origin"]

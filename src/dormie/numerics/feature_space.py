@@ -63,7 +63,7 @@ class FeatureVector:
         weights, products = machine.weights, InnerProducts.with_w(machine, machine.points)
         size, error = (np.einsum("ic,ic->c", np.abs(weights), part) for part in (products.sizes, products.errors))
         if not (in_range(size) | ~weights.any(axis=0)).all():
-            raise ValueError("the weights of an output, or its points, are far too small or too large")
+            raise ValueError("machine: the weights of an output, or its points, are far too small or too large")
         squared_norm = np.array([math.fsum(column) for column in (weights * products.values).T])
         return cls(machine, products.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
 

@@ -45,8 +45,10 @@ def _trials(plan: Plan) -> list[str]:
         "Cascades timed on sample rows, on the computer that compiled the model:",
         f"  {'cascade':<{width}}  us per row  settled before the dense stage",
     ]
-    for trial in plan.trials:
-        mark = "  <- chosen" if trial.stages == chosen else ""
+    for place, trial in enumerate(plan.trials):
+        # A plan with a risk comes first, whatever words an earlier version had for its stages.
+        first = isinstance(plan.guarantee, Risk) and place == 0
+        mark = "  <- chosen" if first or trial.stages == chosen else ""
         lines.append(f"  {trial.stages:<{width}}  {trial.microseconds:10.2f}  {trial.settled:30.1%}{mark}")
     return lines
 

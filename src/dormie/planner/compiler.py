@@ -158,6 +158,7 @@ def compile(
     with Progress() as progress, one_thread():
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
+        require_usable(names, machine)  # once more: few points may be left
         if isinstance(guarantee, Tolerance):
             require_within_reach(machine, guarantee.epsilon, checked)
         with_risk = None

@@ -47,10 +47,11 @@ def method_names(methods: Sequence[str] | None) -> list[str] | None:
     if isinstance(methods, str) or not isinstance(methods, Iterable):
         example = methods if isinstance(methods, str) else "geometry"
         raise TypeError(f"methods must be a list of names, such as [{example!r}]")
-    unknown = [name for name in methods if name not in METHODS]
+    names = list(methods)
+    unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(METHODS)}")
-    return [name for name in methods if name != Dense.name]
+    return [name for name in names if name != Dense.name]
 
 
 def require_usable(names: list[str] | None, machine: Machine) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dormie
 from dormie.machine.rules import OneVsOneVote
+from dormie.methods import METHODS
 from dormie.numerics import reference
 from dormie.plan.file import archive, load, save
 from dormie.plan.file.document import PROTOCOL
@@ -76,3 +78,19 @@ def test_the_bytes_of_this_protocol_have_not_changed(tmp_path: Path, monkeypatch
     monkeypatch.setattr("importlib.metadata.version", lambda _: version)
     save(load(golden), tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == golden.read_bytes()
+
+
+def test_a_plan_with_every_stage_answers_as_it_did() -> None:
+    """Written by dormie 0.1.0 before its source was moved: all kinds of stages, a risk, trials in the words of then."""
+    predictor = dormie.load(GOLDEN / "protocol-2-stages.dormie")
+    expected = json.loads((GOLDEN / "protocol-2-stages.json").read_text("ascii"))
+    rows = np.array(expected["rows"])
+    assert [stage.name for stage in predictor.plan.stages] == expected["stages"]
+    assert set(expected["stages"]) == METHODS.keys() - {"fake"}
+    assert predictor.predict(rows).tolist() == expected["labels"]
+    trace = predictor.trace(rows)
+    assert trace.stage.tolist() == expected["stage"]
+    assert trace.evaluations.tolist() == expected["evaluations"]
+    np.testing.assert_allclose(predictor.decision_function(rows), expected["outputs"], rtol=1e-12, atol=1e-13)
+    [chosen] = [line for line in predictor.explain().splitlines() if line.endswith("<- chosen")]
+    assert chosen.strip().startswith("linear_filter -> tree")

@@ -211,7 +211,7 @@ def test_the_walk_is_that_of_the_slow_twin(data: st.DataObject) -> None:
     assert (None if found is None else cautions.index(found.evidence.caution)) == expected
 
 
-@pytest.fixture(params=[200, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.fixture(params=[1000, pytest.param(5000, marks=pytest.mark.slow)])
 def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many times a promise is made: a few in every run, many among the slow tests."""
     monkeypatch.setattr("importlib.metadata.version", lambda _: "1.0")  # which takes longer than all else here

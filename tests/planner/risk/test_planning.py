@@ -224,7 +224,7 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
         dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])
 
 
-@pytest.mark.parametrize("draws", [100, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [400, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     """The family that compile walks through, certified on draws from a population whose rates are known."""
     rows_drawn, alpha, confidence = 400, 0.03, 0.9

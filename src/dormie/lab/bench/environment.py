@@ -8,7 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import dormie
+from dormie._version import __version__
+from dormie.numerics import backend
 
 _PACKAGES = ("dormie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "onnxruntime", "skl2onnx")
 
@@ -41,5 +42,5 @@ def environment() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "versions": _versions(),
-        "dormie_build": dormie.build_info(),
+        "dormie_build": {"version": __version__, **backend.info(), "threads": backend.threads()},
     }

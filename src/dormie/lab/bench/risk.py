@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-import dormie
 from dormie.lab.bench.cases import Case
 from dormie.lab.bench.peers import Predict
+from dormie.planner import compile
 from dormie.planner.options import CONFIDENCE
 from dormie.planner.risk.calibration import Positions, rows_needed
 
@@ -21,7 +21,7 @@ def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
     """The case without the calibrating rows, and the predictor with a risk by its name in the table."""
     rows = case.rows[: case.rows.shape[0] // case.copies]
     calibrating, judging = _parts(rows.shape[0], risk, case.title)
-    fast = dormie.compile(case.model, rows[calibrating], fit_rows=case.training, risk=risk)
+    fast = compile(case.model, rows[calibrating], fit_rows=case.training, risk=risk)
     copies = max(1, _BATCH // len(judging))
     notes = [
         f"{fast.plan.guarantee}; calibrated on {len(calibrating):,} of the rows in {fast.plan.source.seconds:.0f} s",

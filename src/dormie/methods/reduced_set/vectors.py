@@ -60,10 +60,15 @@ class SharedVectors:
 
     @classmethod
     def of(cls, fitting: CertifiedFitting) -> SharedVectors:
-        """The vectors of a fitting, created at the first call."""
+        """The vectors of a fitting, created at the first call; the ValueError of a failure is raised at every call."""
         if "vectors" not in fitting.shared:
-            fitting.shared["vectors"] = cls(fitting)
-        vectors: SharedVectors = fitting.shared["vectors"]
+            try:
+                fitting.shared["vectors"] = cls(fitting)
+            except ValueError as error:
+                fitting.shared["vectors"] = error
+        vectors: SharedVectors | ValueError = fitting.shared["vectors"]
+        if isinstance(vectors, ValueError):
+            raise vectors
         return vectors
 
     def first_points(self, n: int) -> Floats:

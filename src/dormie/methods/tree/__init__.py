@@ -31,6 +31,10 @@ _MODULES = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Import what grows and shows trees when it is first used: `import dormie` would take a tenth longer with it."""
     if name not in _MODULES:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import dormie
 from dormie.lab.bench.peers.base import Peer, Predict
+from dormie.planner import compile
 
 
 class Dormie(Peer):
@@ -16,5 +16,5 @@ class Dormie(Peer):
         self._methods = methods
 
     def prepare(self, model: Any) -> Predict:
-        predict: Predict = dormie.compile(model, methods=self._methods).predict
+        predict: Predict = compile(model, methods=self._methods).predict
         return predict
