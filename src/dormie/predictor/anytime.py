@@ -92,8 +92,9 @@ def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
     for stage in stages:
         if stage.narrows:
             return stage
-    unfitted = (method.unfitted(machine) for method in METHODS.values() if method.is_usable_for(machine))
-    return next((stage for stage in unfitted if stage is not None), None)
+    usable = (method for method in METHODS.values() if method.is_usable_for(machine))
+    made = (method.stage_without_fitting(machine) for method in usable)
+    return next((stage for stage in made if stage is not None), None)
 
 
 def interval(narrowing: Stage | None, full_sum: FullSum, rows: Any, budget: int | None) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CautiousStage, Decisions, require
+from dormie.methods.base import CalibratedStage, Decisions, require
 from dormie.methods.memory import Shapes, Size, extent, packed, padded
 from dormie.methods.nearest import reference
 from dormie.methods.nearest.fitting import MOST_COMPONENTS, Options, ordering_arrays, require_steps
@@ -45,7 +45,7 @@ from dormie.numerics import backend
 NEIGHBOURS = ("basis", "steps", "foresight", "centers", "orders")
 
 
-class Nearest(CautiousStage):
+class Nearest(CalibratedStage):
     """Partial sums of the largest terms, with thresholds at every step.
 
     arrays: `basis` (p x d, orthonormal), `steps` (numbers of terms, ascending), `foresight` (factor on the sketch's

@@ -115,7 +115,7 @@ def plan_with_risk(
     plans = sequence_of_plans([stages for stages in cascades if not all(stage.certified for stage in stages)], full)
     progress.say(f"certifying {len(plans)} plans on {parts.certifying.shape[0]:,} rows")
     risk = certify(
-        _disagreements(plans, parts.certifying, right, full.rounded().decide(parts.certifying).answers),
+        _disagreements(plans, parts.certifying, right, full.float32_only().decide(parts.certifying).answers),
         [*plans],
         request.alpha,
         request.confidence,
@@ -162,8 +162,7 @@ def _calibrated(
     """Fit on one part of the rows, and measure half-widths on the other."""
     progress.say(f"evaluating {parts.fitting.shape[0]:,} rows to fit on")
     fitting, measuring = (Sample.of(machine, rows) for rows in (parts.fitting, parts.choosing))
-    asked = names is not None
-    task = CalibratedFitting(machine, fitting, measuring, effort, asked, seed, progress)
+    task = CalibratedFitting(machine, fitting, measuring, effort, names is not None, seed, progress)
     return [*calibrated_candidates.candidates(task, names)]
 
 
@@ -172,7 +171,7 @@ def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dic
     plans = [_scaled(stages, scale) for stages in cascades[:1] for scale in _MORE_CAUTIOUS]
     plans += [stages for at, stages in enumerate(cascades) if at == 0 or stages != cascades[at - 1]]
     plans += [_scaled(stages, scale) for stages in cascades[-1:] for scale in _BOLDER]
-    last = full.rounded()
+    last = full.float32_only()
     return {float(len(plans) - at): (*stages, last) for at, stages in enumerate(plans)}
 
 
