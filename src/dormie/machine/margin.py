@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dormie.machine.kernels import HIGHEST_DEGREE
+from dormie.machine.typing import Floats
 
-_MOST_DEGREE = 1_000_000  # the highest of a polynomial kernel
 LOST_LENGTH = 1e-150  # more than a norm loses when the squares of its entries underflow
 
 
@@ -43,9 +42,9 @@ class Margin:
         for name in ("gain", "start"):
             value = getattr(self, name)
             object.__setattr__(self, name, float("inf") if value != value else float(value))
-        if not (self.gain >= 0 and self.start >= 0 and 1 <= self.degree <= _MOST_DEGREE):
+        if not (self.gain >= 0 and self.start >= 0 and 1 <= self.degree <= HIGHEST_DEGREE):
             raise ValueError(
-                f"Margin: gain and start must be at least 0, and the degree 1 to {_MOST_DEGREE:,}; got {self.gain}, "
+                f"Margin: gain and start must be at least 0, and the degree 1 to {HIGHEST_DEGREE:,}; got {self.gain}, "
                 f"{self.start} and {self.degree}"
             )
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
+from dormie.machine.typing import Arrays, Booleans, Integers
 from dormie.methods.memory import Shapes, Size
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
@@ -28,9 +28,9 @@ class Decisions(NamedTuple):
     """What a stage returns: answers, which of them are settled (None: all), and the kernel evaluations of each row."""
 
     answers: npt.NDArray[Any]
-    settled: npt.NDArray[np.bool_] | None
-    evaluations: npt.NDArray[np.int64] | int  # one number where all rows cost the same
-    by_source: npt.NDArray[np.int64] = NO_ROWS  # rows that the source model's own sum had to decide
+    settled: Booleans | None
+    evaluations: Integers | int  # one number where all rows cost the same
+    by_source: Integers = NO_ROWS  # rows that the source model's own sum had to decide
 
 
 class Stage(ABC):

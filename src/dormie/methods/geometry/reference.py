@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rules import Value
+from dormie.machine.typing import Arrays
 from dormie.numerics.cholesky import solve_lower
 from dormie.numerics.reference import blocks, row_value_error, settled_mapped
 from dormie.numerics.rounding import UNIT
-
-Arrays = Mapping[str, Any]
 
 LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
 

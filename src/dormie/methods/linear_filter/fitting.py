@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
-from dormie.methods.thresholds import Booleans, Thresholds, positive, relevant
+from dormie.machine.typing import Arrays, Booleans
+from dormie.methods.thresholds import Thresholds, positive, relevant
 
 _RIDGE = 0.1  # relative to the mean variance of the features
 _ROUNDS = 10  # of the one-sided fit: more rounds gain little

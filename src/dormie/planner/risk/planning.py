@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dormie.machine import Machine
 from dormie.machine.rows import as_array, dense, unmapped
+from dormie.machine.typing import Booleans
 from dormie.methods.base import EFFORTS, CalibratedFitting, Effort, Sample, Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.synthetic_rows import sample_rows
@@ -135,13 +136,13 @@ def plan_with_risk(
 
 def _disagreements(
     plans: dict[float, tuple[Stage, ...]], rows: Any, right: npt.NDArray[Any], last: npt.NDArray[Any]
-) -> Callable[[float], npt.NDArray[np.bool_]]:
+) -> Callable[[float], Booleans]:
     """A function from the rank of a plan to the rows on which it is wrong; `last` has the answers of the dense stage.
 
     A row's answer does not depend on its batch, so the dense stage, which is the most expensive, runs only once.
     """
 
-    def wrong(rank: float) -> npt.NDArray[np.bool_]:
+    def wrong(rank: float) -> Booleans:
         early = cascade.run(plans[rank][:-1], rows)
         answers = np.array(early.answers)
         answers[early.open] = last[early.open]
