@@ -16,9 +16,7 @@ from dormie.machine.typing import Booleans, Integers
 from dormie.methods.thresholds import NEVER, Thresholds, positive, relevant
 from dormie.numerics.evaluate import FullSum
 
-Sums = Callable[
-    [Any], tuple[Floats, Integers]
-]  # rows -> partial sums (rows x steps x outputs) and the cell of each row
+Sums = Callable[[Any], tuple[Floats, Integers]]  # rows -> partial sums (rows x steps x outputs), cell of each row
 Shape = tuple[int, int, int]  # steps x cells x outputs
 
 _SUMS_AT_ONCE = 1 << 22  # 32 MiB
