@@ -1,10 +1,10 @@
-"""How far from the decision border an interval must stay, so that rounding cannot change the answer.
+"""How far from the decision boundary an interval must stay, so that rounding cannot change the answer.
 
 The model's own float64 sum is rounded as well. Where its real-number value is within r(x), the bound on that rounding,
-of the border, the model may give another answer than the real-number sum does, and users expect the model's. So an
-exact plan settles a row only if its interval stays clear of the border by r(x) plus the bound on what exact rewrites
-changed. All other rows are decided by repeating the model's own sum (`dormie.numerics.source_sum`). The bounds are
-derived in `dormie.numerics.rounding`; native/core/margin.hpp is the native twin of `Margin`.
+of the decision boundary, the model may give another answer than the real-number sum does, and users expect the model's.
+So an exact plan settles a row only if its interval stays clear of the decision boundary by r(x) plus the bound on what
+exact rewrites changed. All other rows are decided by repeating the model's own sum (`dormie.numerics.source_sum`). The
+bounds are derived in `dormie.numerics.rounding`; native/core/margin.hpp is the native twin of `Margin`.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ class Sign(ClassRule):
 
 def one_class_sign() -> Sign:
     """
-    Make the rule of a one-class machine: 1 inside, -1 outside and on the border.
+    Make the rule of a one-class machine: 1 inside, -1 outside and on the decision boundary.
 
     Returns
     -------

@@ -108,9 +108,9 @@ def inner_degree(kernel: Normalized) -> int:
 
 
 def margin(machine: Machine) -> Margin:
-    """The distance from the decision border at which an interval of this machine settles the model's own answer.
+    """The distance from the decision boundary at which an interval of this machine settles the model's own answer.
 
-    Values have no border: their margin is only the bound on what exact rewrites changed.
+    Values have no decision boundary: their margin is only the bound on what exact rewrites changed.
     """
     if machine not in _MARGINS:  # every stage needs it, and the norms of all points take time
         _MARGINS[machine] = _margin(machine)

@@ -19,7 +19,7 @@ class CascadeResult(NamedTuple):
     settled_by: Positions | int  # a single number if it is the same for all rows
     evaluations: Integers | int
     open: Positions  # rows that no stage has settled; none if the cascade ends in the dense stage
-    by_source: Positions  # rows within rounding of the boundary, decided by the model's own sum
+    by_source: Positions  # rows within rounding of the decision boundary, decided by the model's own sum
 
 
 def run(stages: Sequence[Stage], rows: Any) -> CascadeResult:

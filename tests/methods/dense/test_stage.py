@@ -176,7 +176,7 @@ def test_the_definition_agrees_with_real_numbers() -> None:
 
 @every_kernel
 @pytest.mark.parametrize("outputs", [1, 3, 45])
-def test_float32_answers_differ_from_exact_ones_at_the_border_only(kernel: Kernel, outputs: int) -> None:
+def test_float32_answers_differ_from_exact_ones_at_the_decision_boundary_only(kernel: Kernel, outputs: int) -> None:
     made, rows = machine(kernel, 300, 5, outputs)
     exact = Dense(made)
     float32 = exact.float32_only()

@@ -1,4 +1,4 @@
-"""Rows count by how near to the border they are."""
+"""Rows count by how near to the decision boundary they are."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def test_values_count_the_same_wherever_they_lie() -> None:
     assert importance(Value(), np.array([[0.0], [5.0], [-100.0]])).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_rows_that_all_lie_on_the_border_count_the_same() -> None:
+def test_rows_that_all_lie_on_the_decision_boundary_count_the_same() -> None:
     assert importance(Sign(np.array([0, 1])), np.zeros((4, 1))).tolist() == [1.0] * 4

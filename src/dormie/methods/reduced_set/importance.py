@@ -1,8 +1,8 @@
-"""The importance of rows for fitting a reduced set: rows near the border count most.
+"""The importance of rows for fitting a reduced set: rows near the decision boundary count most.
 
 The margin of a row is the largest change of all outputs, with any signs, that cannot change the rule's answer. A row
-has importance 1 / (1 + (margin / s)^2), where s is a quarter of the median margin. Rows far from the border keep some
-importance, because later rows may lie between them and the border.
+has importance 1 / (1 + (margin / s)^2), where s is a quarter of the median margin. Rows far from the decision boundary
+keep some importance, because later rows may lie between them and the decision boundary.
 """
 
 from __future__ import annotations

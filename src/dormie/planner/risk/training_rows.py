@@ -116,7 +116,7 @@ def _by_chance(k: int, next_distinct: int, ratio: float) -> float:
 def _directions(points: Floats) -> Floats:
     """A few random directions, scaled so that a cell has size 1; the cell of a row's projections identifies the row.
 
-    Rounding may move a value across the border of a cell. Three projections are rarely that close to a border; of all
+    Rounding may move a value across the edge of a cell. Three projections are rarely that close to an edge; of all
     values of a row, one often is.
     """
     d = points.shape[1]
