@@ -49,13 +49,13 @@ papers: $(VENV)/.plot
 	$(BIN)/dormie papers muller2004 decoste2002
 	$(BIN)/dormie papers decoste2003 ukkonen2010 --small
 
-# Ten million rows near the border of random machines and trained models: every answer is right, and the model's own. And
-# a hundred thousand forged plan files: each is refused, or works.
+# Ten million rows near the decision boundary of random machines and trained models: every answer is right, and the
+# model's own. And a hundred thousand forged plan files: each is refused, or works.
 soak: $(VENV)/.test
 	$(BIN)/python -m tests.slow.soak
 	$(BIN)/python -m tests.slow.fuzz_plan_files 100_000
 
-# The test suite, rows near the border and forged plan files, on a native core built with the address and
+# The test suite, rows near the decision boundary and forged plan files, on a native core built with the address and
 # undefined-behaviour sanitizers.
 UNDER_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python

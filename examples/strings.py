@@ -39,7 +39,7 @@ class Result(NamedTuple):
     machine_accuracy: float
     tree_accuracy: float
     agreement: float
-    times_sooner: float
+    times_faster: float
 
 
 def spectrum_kernel(a: Sequence[str], b: Sequence[str]) -> Floats:
@@ -94,7 +94,7 @@ def compared(machine: dormie.Machine, tree: SupportVectorTree, X: list[str], y: 
         machine_accuracy=float(np.mean(labels == y)),
         tree_accuracy=float(np.mean(guesses == y)),
         agreement=float(np.mean(guesses == labels)),
-        times_sooner=by_machine / by_tree,
+        times_faster=by_machine / by_tree,
     )
 
 
@@ -111,7 +111,7 @@ def main() -> Result:
     result = compared(machine, tree, X_new, y_new)
     print(f"the machine   {result.support_vectors} kernel evaluations a strand, {result.machine_accuracy:.1%} right")
     print(f"the tree      {result.evaluations:.1f} kernel evaluations a strand, {result.tree_accuracy:.1%} right")
-    print(f"same answer   for {result.agreement:.1%} of the strands, {result.times_sooner:.0f} times sooner\n")
+    print(f"same answer   for {result.agreement:.1%} of the strands, {result.times_faster:.0f} times faster\n")
     print(export_text(tree, X_new, max_depth=2))
     return result
 

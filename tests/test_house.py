@@ -18,7 +18,7 @@ MODULES = {
     ".".join(path.with_suffix("").relative_to(SOURCE.parent).parts).removesuffix(".__init__"): path
     for path in sorted(SOURCE.rglob("*.py"))
 }
-STAGES = {method.stage.__name__ for method in METHODS.values()} | {"Stage", "CautiousStage"}
+STAGES = {method.stage.__name__ for method in METHODS.values()} | {"Stage", "CalibratedStage"}
 
 
 def _imports(name: str) -> Iterator[str]:

@@ -1,4 +1,5 @@
-// How far an interval must lie from the border before its answer counts: see Margin in margin.py, whose twin this is.
+// How far an interval must lie from the decision boundary before its answer counts: see Margin in margin.py, whose twin
+// this is.
 //
 // Nearer than that the source's own float64 sum, which rounds too, may have another answer than the real-number sum,
 // and it is the source's answer that is wanted.

@@ -1,7 +1,7 @@
 """dormie compiles a trained kernel machine into a predictor that stops as soon as the answer is settled.
 
     import dormie
-    fast = dormie.compile(svc)      # the same answers, sooner
+    fast = dormie.compile(svc)      # the same answers, faster
     fast.predict(X)
 
 `compile` reads a model as a `Machine` (the normal form), simplifies it exactly, chooses the stages of its cascade, and

@@ -197,7 +197,7 @@ def test_ties_of_a_linear_one_class_machine() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ties_of_whole_numbers(seed: int) -> None:
-    """Integers and one-hot columns put rows on the border, and scikit-learn's rounding decides."""
+    """Integers and one-hot columns put rows on the decision boundary, and scikit-learn's rounding decides."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, size=(5 + seed, 2)).astype(np.float64)
     y = np.arange(len(X)) % 3

@@ -47,5 +47,5 @@ def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
 
 def test_explain_tells_what_the_full_sum_of_a_risk_plan_is() -> None:
     plan, risk = _three_classes(), Risk(0.1, 0.9, Evidence(500, 0, 1e-20, 1.0, 1, "2024-12-31", 0))
-    rounded = replace(plan, stages=(Dense(plan.machine).rounded(),), guarantee=risk)
+    rounded = replace(plan, stages=(Dense(plan.machine).float32_only(),), guarantee=risk)
     assert "dense(float32): the full sum, in float32\n" in dormie.Predictor(rounded).explain()

@@ -83,7 +83,7 @@ def test_margins_by_rows_under_another_map_hold() -> None:
     assert (by_new >= margin_of_old(np.linalg.norm(old(rows), axis=1))).all()
 
 
-def test_values_have_no_border() -> None:
+def test_values_have_no_decision_boundary() -> None:
     classes = by_hand(RBF(1.0), [[0.0], [1.0]], [1.0, -1.0])
     assert margin(classes)
     assert not margin(replace(classes, rule=Value()))

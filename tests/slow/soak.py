@@ -1,11 +1,11 @@
-"""Not one wrong answer: random machines and trained models, rows drawn near the border on purpose, every certified
-stage, for as long as one likes. `make soak` checks ten million rows.
+"""Not one wrong answer: random machines and trained models, rows drawn near the decision boundary on purpose, every
+certified stage, for as long as one likes. `make soak` checks ten million rows.
 
 Machines are compared with an oracle in extended precision (`long_double`), by differences: outside r(x), the stated
 rounding of the model's own sum, every settled answer is the oracle's; inside it, the model's own sum's. Every interval
-contains the oracle, and no end is NaN. Models are trained with scikit-learn on data that puts rows on the border (whole
-numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge scales), and every
-label of the compiled model equals scikit-learn's.
+contains the oracle, and no end is NaN. Models are trained with scikit-learn on data that puts rows on the decision
+boundary (whole numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge
+scales), and every label of the compiled model equals scikit-learn's.
 
 Every case comes from one seed, which is printed with what was wrong: `python -m tests.slow.soak 1 SEED` shows it again.
 """
@@ -41,7 +41,7 @@ from tests.properties.strategies import POINTS, WEIGHTS, Generator, rule_for, sp
 from tests.slow.soak_models import check_model
 
 ROWS = 1000  # of one machine
-BORDER_ROWS = 64  # found by halving, the others lie around them
+BOUNDARY_ROWS = 64  # found by halving, the others lie around them
 MODELS = 0.25  # share of the seeds that train a model
 
 
@@ -54,7 +54,7 @@ class Tally:
     intervals: int = 0
     settled: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
-    inside: int = 0  # rows within r(x) of the border
+    inside: int = 0  # rows within r(x) of the decision boundary
     model_rows: int = 0  # of trained models
     by_source: int = 0  # of those, decided by the model's own sum
 
@@ -112,7 +112,7 @@ class Truth:
 def _check_machine(rng: Generator, tally: Tally) -> None:
     machine = random_machine(rng)
     dense = Dense(machine)
-    rows = _in_some_form(rng, _rows_near_the_border(rng, dense))
+    rows = _in_some_form(rng, _rows_near_the_decision_boundary(rng, dense))
     truth = _truth(machine, rows)
     for stage in _stages(rng, machine, dense):
         _check_answers(stage, truth, tally)
@@ -270,29 +270,29 @@ def _landmarks(rng: Generator, machine: Machine) -> Floats:
     return np.asarray(points + rng.normal(size=points.shape) * points.std() * 10.0 ** rng.uniform(-6, -1))
 
 
-def _rows_near_the_border(rng: Generator, dense: Dense) -> Floats:
-    """Rows between rows of different answers, halved down to the border and then moved a little or less."""
+def _rows_near_the_decision_boundary(rng: Generator, dense: Dense) -> Floats:
+    """Rows between rows of different answers, halved down to the decision boundary and then moved a little or less."""
     machine = dense.machine
-    points = machine.points[rng.integers(0, machine.n_points, size=2 * BORDER_ROWS)]
+    points = machine.points[rng.integers(0, machine.n_points, size=2 * BOUNDARY_ROWS)]
     scale = np.abs(points).mean() * 10.0 ** rng.uniform(-3, 1, size=(len(points), 1))
     start = points + rng.normal(size=points.shape) * scale
     if machine.input_map is not None:
         start = start * machine.input_map.scale + machine.input_map.center
     ends = np.clip(start, -1e300, 1e300)
-    one, other = ends[:BORDER_ROWS], ends[BORDER_ROWS:]
+    one, other = ends[:BOUNDARY_ROWS], ends[BOUNDARY_ROWS:]
     for depth in range(60):
         middle = one / 2 + other / 2
         same = _answers(dense, middle) == _answers(dense, one)
         moved = (rng.random(len(one)) > depth / 400)[:, None]  # some stay behind
         one, other = np.where(same[:, None] & moved, middle, one), np.where(~same[:, None] & moved, middle, other)
-    base = np.vstack([one, other, ends])[rng.integers(0, 4 * BORDER_ROWS, size=ROWS)]
+    base = np.vstack([one, other, ends])[rng.integers(0, 4 * BOUNDARY_ROWS, size=ROWS)]
     noise = rng.normal(size=base.shape) * 10.0 ** rng.uniform(-18, 0, size=(ROWS, 1))
     rows = base * (1 + noise * (rng.random((ROWS, 1)) < 0.8))
     return np.asarray(np.nan_to_num(np.clip(rows, -1e300, 1e300)))
 
 
 def _answers(dense: Dense, rows: Floats) -> Any:
-    """Classes, or the side of a value's first output that zero is on: any border will do."""
+    """Classes, or the side of a value's first output that zero is on: any decision boundary will do."""
     outputs, rule = dense.full_sum.outputs(rows), dense.machine.rule
     return outputs[:, 0] > 0 if isinstance(rule, Value) else rule.answer(outputs)
 

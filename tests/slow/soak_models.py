@@ -1,4 +1,4 @@
-"""Models trained with scikit-learn for the soak: data that puts rows on the border, or strains arithmetic."""
+"""Models trained with scikit-learn for the soak: data on the decision boundary, or that strains arithmetic."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _fitted(rng: Generator, X: Any) -> Any:
 
 
 def _rows(rng: Generator, X: Any, model: Any) -> Any:
-    """Training rows, rows between two of them, mixtures of their columns, and rows halved down to the border."""
+    """Training rows, rows between two of them, mixtures of columns, rows halved down to the decision boundary."""
     a, b = X[rng.integers(len(X), size=(2, ROWS))]
     share = rng.choice([0.0, 0.5, 0.25, 1.0], size=(ROWS, 1))
     mixed = np.where(rng.random(X.shape[1]) < 0.5, a, b)

@@ -9,7 +9,7 @@ from dormie.numerics import rounding
 from tests.slow import soak
 
 
-def test_every_answer_near_the_border_is_right() -> None:
+def test_every_answer_near_the_decision_boundary_is_right() -> None:
     tally = list(soak.soak(30_000, seed=1_000_000))[-1]
     assert tally.rows >= 30_000
     for stage in ("geometry", "reduced_set"):
@@ -26,7 +26,7 @@ def test_outputs_that_confidences_overflow_on_are_not_compared() -> None:
 
 
 def test_the_soak_finds_answers_that_are_not_the_models_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a margin, rows on the border are settled by whatever rounding makes of them."""
+    """Without a margin, rows on the decision boundary are settled by whatever rounding makes of them."""
     monkeypatch.setattr("dormie.numerics.backend.margin", lambda machine: Margin.none(machine.n_outputs))
     with pytest.raises(soak.Disagreement, match=r"again: python -m tests.slow.soak 1 "):
         list(soak.soak(200_000))

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats
+from dormie.machine.typing import Positions
 
 
 def expand(packed: Floats, n_support: Any) -> Floats:
@@ -35,9 +35,9 @@ def expand(packed: Floats, n_support: Any) -> Floats:
 class Packed:
     """Coefficients as LIBSVM stores them, vectors grouped by class."""
 
-    source: npt.NDArray[np.intp]  # the number of each vector's point; a point may occur several times
+    source: Positions  # the number of each vector's point; a point may occur several times
     coefficients: Floats  # (k - 1) x vectors
-    n_support: npt.NDArray[np.intp]  # vectors of each class
+    n_support: Positions  # vectors of each class
 
 
 def pack(weights: Floats, k: int) -> Packed:
@@ -62,7 +62,7 @@ def pack(weights: Floats, k: int) -> Packed:
     return Packed(source[order], coefficients, np.bincount(owner, minlength=k))
 
 
-def owners(weights: Floats, k: int) -> npt.NDArray[np.intp]:
+def owners(weights: Floats, k: int) -> Positions:
     """The class of every vector, or -1 where its pairs share no class.
 
     A vector with a weight for a single pair could belong to either class. In trained machines a support vector's weight
@@ -78,7 +78,7 @@ def owners(weights: Floats, k: int) -> npt.NDArray[np.intp]:
     return np.asarray(np.where(possible.any(axis=1), likely, -1))
 
 
-def _coefficients(weights: Floats, owner: npt.NDArray[np.intp], k: int) -> Floats:
+def _coefficients(weights: Floats, owner: Positions, k: int) -> Floats:
     """The (k - 1) x L coefficients of vectors, given the class of each."""
     packed = np.zeros((k - 1, len(weights)))
     for pair, (a, b) in enumerate(combinations(range(k), 2)):

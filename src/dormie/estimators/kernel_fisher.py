@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from dormie.machine.typing import Positions
 
 
 class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -155,7 +156,7 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])
 
-    def _direction(self, gram: Floats, of_class: npt.NDArray[np.intp], means: list[Floats]) -> Floats:
+    def _direction(self, gram: Floats, of_class: Positions, means: list[Floats]) -> Floats:
         mu = self.regularization
         if not (mu > 0 and math.isfinite(mu)):
             raise ValueError(f"regularization must be a number above 0, got {mu!r}")
@@ -203,7 +204,7 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         return tags
 
 
-def _two_classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def _two_classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Positions]:
     """The two class labels, sorted, and the class (0 or 1) of every row."""
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind != "binary":

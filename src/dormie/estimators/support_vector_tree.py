@@ -36,9 +36,10 @@ from dormie.convert import read
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import as_array, require_complete, require_finite
 from dormie.machine.rules import ClassRule
+from dormie.machine.typing import Integers
 from dormie.methods.tree import Tree, fitted, greedy
 from dormie.methods.tree.stage import TreeWalk
-from dormie.methods.tree.structure import Integers, Walk
+from dormie.methods.tree.structure import Walk
 
 _METHODS: dict[str, Callable[..., Tree]] = {"fitted": fitted, "greedy": greedy}
 

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dormie.machine import Floats
+from dormie.machine.typing import Positions
 
 Rows = npt.NDArray[Any]
 Invariance = Callable[[Rows], Rows | Sequence[Rows]]
@@ -199,7 +200,7 @@ def _with_fixed_gamma(estimator: Any, X: Rows) -> Any:
     return estimator
 
 
-def _support(fitted: Any) -> npt.NDArray[np.intp]:
+def _support(fitted: Any) -> Positions:
     if not hasattr(fitted, "support_"):
         raise ValueError(
             f"estimator={fitted!r} has no support_ when fitted, so its support vectors cannot be found: "

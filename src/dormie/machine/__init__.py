@@ -4,7 +4,7 @@ machine    the normal form itself: `Machine`         rows    checks rows as user
 kernels    K(u, v), and its properties               csr     sparse rows
 rules      outputs to answers                        frames  data frames
 input_map  what is done to a row before the kernel   typing  names of array types
-margin     how far from the decision border an interval must stay, so that rounding cannot change the answer
+margin     how far from the decision boundary an interval must stay, so that rounding cannot change the answer
 """
 
 from dormie.machine.input_map import Affine

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from dormie.machine.typing import Floats
 
 __all__ = ["RBF", "Custom", "Kernel", "Linear", "Normalized", "Polynomial", "Sigmoid"]
 
-Matrix = npt.NDArray[np.float64]
 
-_HIGHEST_DEGREE = 10**6  # far beyond any useful degree, and small enough for the integers of the native core
+HIGHEST_DEGREE = 10**6  # far beyond any useful degree, and small enough for the integers of the native core
 
 
 class Kernel(ABC):
@@ -39,7 +39,7 @@ class Kernel(ABC):
     """
 
     @abstractmethod
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         """
         Compute the kernel matrix of two sets of rows.
 
@@ -57,7 +57,7 @@ class Kernel(ABC):
         """
 
     @abstractmethod
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         """
         Compute K(u, u) of every row.
 
@@ -118,10 +118,10 @@ class Linear(Kernel):
     array([[11.,  2.]])
     """
 
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         return np.asarray(a @ b.T)
 
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         return np.asarray(np.einsum("ij,ij->i", a, a))
 
     @property
@@ -167,15 +167,15 @@ class Polynomial(Kernel):
     def __post_init__(self) -> None:
         _require_positive_gamma(self, self.gamma)
         _require_finite(self, coef0=self.coef0)
-        if not 1 <= self.degree <= _HIGHEST_DEGREE or self.degree != int(self.degree):
-            highest = _HIGHEST_DEGREE
+        if not 1 <= self.degree <= HIGHEST_DEGREE or self.degree != int(self.degree):
+            highest = HIGHEST_DEGREE
             raise ValueError(f"Polynomial: degree must be a whole number from 1 to {highest:,}, got {self.degree}")
         object.__setattr__(self, "degree", int(self.degree))
 
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         return np.asarray((self.gamma * (a @ b.T) + self.coef0) ** self.degree)
 
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         return np.asarray((self.gamma * np.einsum("ij,ij->i", a, a) + self.coef0) ** self.degree)
 
     @property
@@ -215,12 +215,12 @@ class RBF(Kernel):
     def __post_init__(self) -> None:
         _require_positive_gamma(self, self.gamma)
 
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         from scipy.spatial.distance import cdist  # here: it takes longer to import than all of dormie
 
         return np.asarray(np.exp(-self.gamma * cdist(a, b, "sqeuclidean")))
 
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         return np.ones(len(a))
 
     @property
@@ -265,10 +265,10 @@ class Sigmoid(Kernel):
     def __post_init__(self) -> None:
         _require_finite(self, gamma=self.gamma, coef0=self.coef0)
 
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         return np.asarray(np.tanh(self.gamma * (a @ b.T) + self.coef0))
 
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         return np.asarray(np.tanh(self.gamma * np.einsum("ij,ij->i", a, a) + self.coef0))
 
     @property
@@ -313,7 +313,7 @@ class Normalized(Kernel):
                 f"Normalized needs a linear, polynomial (coef0 >= 0) or RBF kernel inside, got {self.kernel!r}"
             )
 
-    def scale(self, a: Any) -> Matrix:
+    def scale(self, a: Any) -> Floats:
         """
         Compute the factor that normalises each row.
 
@@ -330,10 +330,10 @@ class Normalized(Kernel):
         root = np.sqrt(self.kernel.diagonal(a))
         return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
 
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         return self.scale(a)[:, None] * self.kernel.matrix(a, b) * self.scale(b)
 
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         return (self.kernel.diagonal(a) > 0).astype(np.float64)
 
     @property
@@ -379,7 +379,7 @@ class Custom(Kernel):
     def is_python(self) -> bool:
         return True
 
-    def matrix(self, a: Any, b: Any) -> Matrix:
+    def matrix(self, a: Any, b: Any) -> Floats:
         values = np.asarray(self.function(a, b), dtype=np.float64)
         if values.shape != (len(a), len(b)):
             raise ValueError(
@@ -388,5 +388,5 @@ class Custom(Kernel):
             )
         return values
 
-    def diagonal(self, a: Any) -> Matrix:
+    def diagonal(self, a: Any) -> Floats:
         return np.array([self.matrix(a[i : i + 1], a[i : i + 1])[0, 0] for i in range(len(a))])

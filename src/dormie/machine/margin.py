@@ -1,10 +1,10 @@
-"""How far from the decision border an interval must stay, so that rounding cannot change the answer.
+"""How far from the decision boundary an interval must stay, so that rounding cannot change the answer.
 
 The model's own float64 sum is rounded as well. Where its real-number value is within r(x), the bound on that rounding,
-of the border, the model may give another answer than the real-number sum does, and users expect the model's. So an
-exact plan settles a row only if its interval stays clear of the border by r(x) plus the bound on what exact rewrites
-changed. All other rows are decided by repeating the model's own sum (`dormie.numerics.source_sum`). The bounds are
-derived in `dormie.numerics.rounding`; native/core/margin.hpp is the native twin of `Margin`.
+of the decision boundary, the model may give another answer than the real-number sum does, and users expect the model's.
+So an exact plan settles a row only if its interval stays clear of the decision boundary by r(x) plus the bound on what
+exact rewrites changed. All other rows are decided by repeating the model's own sum (`dormie.numerics.source_sum`). The
+bounds are derived in `dormie.numerics.rounding`; native/core/margin.hpp is the native twin of `Margin`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dormie.machine.kernels import HIGHEST_DEGREE
+from dormie.machine.typing import Floats
 
-_MOST_DEGREE = 1_000_000  # the highest of a polynomial kernel
 LOST_LENGTH = 1e-150  # more than a norm loses when the squares of its entries underflow
 
 
@@ -43,9 +42,9 @@ class Margin:
         for name in ("gain", "start"):
             value = getattr(self, name)
             object.__setattr__(self, name, float("inf") if value != value else float(value))
-        if not (self.gain >= 0 and self.start >= 0 and 1 <= self.degree <= _MOST_DEGREE):
+        if not (self.gain >= 0 and self.start >= 0 and 1 <= self.degree <= HIGHEST_DEGREE):
             raise ValueError(
-                f"Margin: gain and start must be at least 0, and the degree 1 to {_MOST_DEGREE:,}; got {self.gain}, "
+                f"Margin: gain and start must be at least 0, and the degree 1 to {HIGHEST_DEGREE:,}; got {self.gain}, "
                 f"{self.start} and {self.degree}"
             )
 

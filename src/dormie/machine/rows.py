@@ -14,10 +14,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine, csr
 from dormie.machine.frames import values_of_frame
+from dormie.machine.typing import Integers, Positions
 
 _READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte order: others compare unequal
 
@@ -76,7 +76,7 @@ def dense(rows: Any) -> Floats:
     return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
 
 
-def some(rows: Any, which: npt.NDArray[np.intp] | npt.NDArray[np.int64]) -> Any:
+def some(rows: Any, which: Positions | Integers) -> Any:
     """The rows with these numbers, from an array or from a list, which NumPy integers cannot index."""
     return [rows[i] for i in which.tolist()] if isinstance(rows, list | tuple) else rows[which]
 

@@ -17,17 +17,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dormie.machine.typing import Booleans, Floats, Positions
+
 __all__ = ["Argmax", "ClassRule", "OneVsOneVote", "Rule", "Sign", "Value", "one_class_sign"]
 
-Outputs = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
 
 # How many outputs and rows are counted at once, so that their votes stay in the cache.
 _OUTPUTS_AT_ONCE, _ROWS_AT_ONCE = 1 << 16, 1 << 12
 
 
-def _first_largest(values: npt.NDArray[Any]) -> Indices:
+def _first_largest(values: npt.NDArray[Any]) -> Positions:
     """The position of the largest value of every row, the first of equal ones."""
     return np.asarray(values.argmax(axis=1), dtype=np.intp)
 
@@ -64,7 +63,7 @@ class Rule(ABC):
         """
 
     @abstractmethod
-    def answer(self, outputs: Outputs) -> Any:
+    def answer(self, outputs: Floats) -> Any:
         """
         Give the answer of every row.
 
@@ -80,7 +79,7 @@ class Rule(ABC):
         """
 
     @abstractmethod
-    def settled(self, low: Outputs, high: Outputs) -> Booleans:
+    def settled(self, low: Floats, high: Floats) -> Booleans:
         """
         Say which rows have the same answer for all outputs between two bounds.
 
@@ -113,7 +112,7 @@ class Rule(ABC):
             The user's class labels for a classifier, the values otherwise.
         """
 
-    def decision(self, outputs: Outputs) -> Outputs:
+    def decision(self, outputs: Floats) -> Floats:
         """
         Turn outputs into what `decision_function` returns.
 
@@ -154,7 +153,7 @@ class ClassRule(Rule):
         classes.setflags(write=False)
         object.__setattr__(self, "classes", classes)
 
-    def labels(self, answers: Indices) -> npt.NDArray[Any]:
+    def labels(self, answers: Positions) -> npt.NDArray[Any]:
         return np.asarray(self.classes[answers])
 
     def __eq__(self, other: object) -> bool:
@@ -208,18 +207,18 @@ class Sign(ClassRule):
         if c != 1:
             raise ValueError(f"Sign reads one output, the machine has {c}")
 
-    def answer(self, outputs: Outputs) -> Indices:
+    def answer(self, outputs: Floats) -> Positions:
         g = outputs[:, 0]
         return np.asarray((g > 0) | ((g == 0) & bool(self.zero)), dtype=np.intp)
 
-    def settled(self, low: Outputs, high: Outputs) -> Booleans:
+    def settled(self, low: Floats, high: Floats) -> Booleans:
         lo, hi = low[:, 0], high[:, 0]
         return np.asarray((lo >= 0) | (hi < 0) if self.zero else (lo > 0) | (hi <= 0))
 
 
 def one_class_sign() -> Sign:
     """
-    Make the rule of a one-class machine: 1 inside, -1 outside and on the border.
+    Make the rule of a one-class machine: 1 inside, -1 outside and on the decision boundary.
 
     Returns
     -------
@@ -279,7 +278,7 @@ class OneVsOneVote(ClassRule):
             raise ValueError(f"OneVsOneVote: shape must be 'ovr' or 'ovo', got {self.shape!r}")
 
     @cached_property
-    def pairs(self) -> tuple[Indices, Indices]:
+    def pairs(self) -> tuple[Positions, Positions]:
         """The positions of the classes a and b of every output."""
         first, second = np.triu_indices(len(self.classes), 1)
         return first, second
@@ -308,7 +307,7 @@ class OneVsOneVote(ClassRule):
             votes[block] = wins.sum(axis=1, dtype=np.int32).T
         return votes
 
-    def _sums(self, outputs: Outputs) -> Outputs:
+    def _sums(self, outputs: Floats) -> Floats:
         """For every class the sum of its pairs' outputs, negated where it is the second, in the order of pairs."""
         sums = np.empty((len(outputs), len(self.classes)))
         for block in self._blocks(len(sums)):
@@ -318,7 +317,7 @@ class OneVsOneVote(ClassRule):
             sums[block] = total.T
         return sums
 
-    def _confidences(self, outputs: Outputs) -> Outputs:
+    def _confidences(self, outputs: Floats) -> Floats:
         """scikit-learn's one-vs-rest values: votes, plus the summed outputs scaled to lie within (-1/3, 1/3).
 
         scikit-learn negates the outputs first, so here an output of exactly 0 votes for the first class.
@@ -327,13 +326,13 @@ class OneVsOneVote(ClassRule):
         votes = self._votes(outputs >= 0, outputs < 0)
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
 
-    def answer(self, outputs: Outputs) -> Indices:
+    def answer(self, outputs: Floats) -> Positions:
         if self.break_ties:
             return _first_largest(self._confidences(outputs))
         positive = outputs > 0
         return _first_largest(self._votes(positive, ~positive))
 
-    def settled(self, low: Outputs, high: Outputs) -> Booleans:
+    def settled(self, low: Floats, high: Floats) -> Booleans:
         # A class wins if its certain votes exceed the possible votes of every other class; a tie is enough against
         # later classes. With break_ties a tie is not enough, and the summed outputs never outweigh a whole vote.
         first_sure, second_sure = low > 0, high < 0 if self.break_ties else high <= 0
@@ -348,7 +347,7 @@ class OneVsOneVote(ClassRule):
         needed[rows, winner] = 0
         return np.asarray(least[rows, winner] >= needed.max(axis=1))
 
-    def decision(self, outputs: Outputs) -> Outputs:
+    def decision(self, outputs: Floats) -> Floats:
         return self._confidences(outputs) if self.shape == "ovr" else outputs
 
 
@@ -388,12 +387,12 @@ class Argmax(ClassRule):
         if c != len(self.classes):
             raise ValueError(f"Argmax of {len(self.classes)} classes reads as many outputs, the machine has {c}")
 
-    def answer(self, outputs: Outputs) -> Indices:
+    def answer(self, outputs: Floats) -> Positions:
         if self.last_of_equal:
             return np.asarray(outputs.shape[1] - 1 - _first_largest(outputs[:, ::-1]))
         return _first_largest(outputs)
 
-    def settled(self, low: Outputs, high: Outputs) -> Booleans:
+    def settled(self, low: Floats, high: Floats) -> Booleans:
         winner = self.answer(low)
         rows = np.arange(len(low))
         others = high.copy()
@@ -441,14 +440,14 @@ class Value(Rule):
         if self.flat and c != 1:
             raise ValueError(f"Value: flat answers need one output, the machine has {c}; pass flat=False")
 
-    def answer(self, outputs: Outputs) -> Outputs:
+    def answer(self, outputs: Floats) -> Floats:
         return outputs
 
-    def settled(self, low: Outputs, high: Outputs) -> Booleans:
+    def settled(self, low: Floats, high: Floats) -> Booleans:
         return np.asarray((high - low <= 2 * self.tolerance).all(axis=1))
 
-    def labels(self, answers: Outputs) -> Outputs:
+    def labels(self, answers: Floats) -> Floats:
         return answers[:, 0] if self.flat else answers
 
-    def decision(self, outputs: Outputs) -> Outputs:
+    def decision(self, outputs: Floats) -> Floats:
         return self.labels(outputs)

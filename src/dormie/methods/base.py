@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
+from dormie.machine.typing import Arrays, Booleans, Integers
 from dormie.methods.memory import Shapes, Size
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
@@ -28,9 +28,9 @@ class Decisions(NamedTuple):
     """What a stage returns: answers, which of them are settled (None: all), and the kernel evaluations of each row."""
 
     answers: npt.NDArray[Any]
-    settled: npt.NDArray[np.bool_] | None
-    evaluations: npt.NDArray[np.int64] | int  # one number where all rows cost the same
-    by_source: npt.NDArray[np.int64] = NO_ROWS  # rows that the source model's own sum had to decide
+    settled: Booleans | None
+    evaluations: Integers | int  # one number where all rows cost the same
+    by_source: Integers = NO_ROWS  # rows that the source model's own sum had to decide
 
 
 class Stage(ABC):
@@ -93,18 +93,19 @@ class Stage(ABC):
         """Rebuild a stage from its `state`; raises ValueError if the data does not fit the machine."""
 
 
-class CautiousStage(Stage):
-    """A stage whose thresholds were measured on rows, not proved; a higher caution makes it wrong less often.
+class CalibratedStage(Stage):
+    """A stage whose thresholds are measured on rows, not proved; a higher caution makes it wrong less often.
 
     Calibration (`dormie.planner.risk.calibration`) chooses the caution at which held-out rows show the promised risk.
+    A certified ReducedSet is an instance too: its half-widths are proved, so it refuses `cautious`.
     """
 
     certified = False
     caution: float  # ratio of its half-widths to those first fitted
 
     @abstractmethod
-    def cautious(self, caution: float) -> CautiousStage:
-        """The same stage with another caution."""
+    def cautious(self, caution: float) -> CalibratedStage:
+        """The same stage with another caution; raises ValueError if the stage is certified."""
 
     def scaled(self, scale: float) -> Stage:
         return self if self.certified else self.cautious(scale * self.caution)
@@ -174,7 +175,7 @@ class CertifiedFitting:
     machine: Machine
     rows: Any  # a sample of checked rows, representative of later ones
     effort: Effort
-    asked: bool  # whether the user named the methods: then each tries all its candidates
+    named: bool  # whether the user named the methods: then each tries all its candidates
     progress: Progress
     shared: dict[str, Any] = field(default_factory=dict)  # intermediate results that several methods use
 
@@ -187,7 +188,7 @@ class CalibratedFitting:
     fitting: Sample
     measuring: Sample
     effort: Effort
-    asked: bool
+    named: bool  # whether the user named the methods
     seed: int
     progress: Progress
 
@@ -211,11 +212,11 @@ class Method(ABC):
         """Stages worth trying in an exact plan; raises ValueError if none can be fitted."""
         yield from ()
 
-    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:  # noqa: ARG002 - has none
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:  # noqa: ARG002 - has none
         """Stages worth trying in a plan with a risk; raises ValueError if none can be fitted."""
         yield from ()
 
-    def unfitted(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
+    def stage_without_fitting(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
         """A stage that has `bounds` and needs no fitting, for plans without such a stage; None if there is none."""
         return None
 

@@ -33,13 +33,13 @@ def extent(shapes: Shapes, name: str, axis: int = 0) -> int:
 
 def packed(size: Size, itemsize: int) -> int:
     """Bytes of `Packed` (native/tiles/packed.hpp): points in tiles, and the offsets and weights of each panel."""
-    tiles = parts(size.points, _TILE // itemsize)
+    tiles = ceil_div(size.points, _TILE // itemsize)
     return tiles * _TILE * size.features + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 
 
 def panels(points: int, itemsize: int) -> int:
     """Number of panels for these points."""
-    return parts(points, _PANEL // itemsize)
+    return ceil_div(points, _PANEL // itemsize)
 
 
 def panel(outputs: int) -> int:
@@ -47,11 +47,11 @@ def panel(outputs: int) -> int:
     return (_PANEL + 8) * (outputs + 2) + _PANEL_OVERHEAD
 
 
-def parts(count: int, whole: int) -> int:
+def ceil_div(count: int, whole: int) -> int:
     """`count / whole`, rounded up."""
     return -(-count // whole)
 
 
 def padded(count: int, itemsize: int) -> int:
     """Bytes of `count` numbers, rounded up to whole vectors of 64 bytes."""
-    return parts(count * itemsize, 64) * 64
+    return ceil_div(count * itemsize, 64) * 64

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value
+from dormie.machine.typing import Booleans, Positions
 from dormie.methods.base import Usable
-
-Booleans = npt.NDArray[np.bool_]
 
 _MOST_SHOWN = 20  # most numbers listed in a message
 NEVER = 1e300  # the half-width of thresholds that no value passes; plan files cannot store infinity
@@ -107,7 +106,7 @@ def relevant(rule: Rule, outputs: Floats) -> Booleans:
     return np.asarray((answers == first) | (answers == second))
 
 
-def crossed(rule: Rule, values: Floats, low: Floats, high: Floats) -> tuple[npt.NDArray[np.intp], Booleans]:
+def crossed(rule: Rule, values: Floats, low: Floats, high: Floats) -> tuple[Positions, Booleans]:
     """Answers of rows from the thresholds that their values (rows x outputs) pass, and which answers are settled.
 
     An answer is -1 where it is not settled. The NumPy twin of `Referee` in native/methods/thresholds.hpp.

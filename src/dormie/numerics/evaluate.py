@@ -58,5 +58,5 @@ class FullSum:
 
     @cached_property
     def source_sum(self) -> SourceSum:
-        """The model's own sum, for rows that are within its rounding of the border, or out of range."""
+        """The model's own sum, for rows that are within its rounding of the decision boundary, or out of range."""
         return SourceSum(self.machine)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
+from dormie.machine.typing import Booleans, Positions
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 
 # A point becomes a landmark only if at least this share of its squared norm lies outside the span of the landmarks so
@@ -64,10 +64,10 @@ class _Greedy:
         self.order: list[int] = []
         self._least = LEAST_RESIDUAL * np.maximum(self.residuals.squares, 1e-300)
 
-    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+    def best(self, allowed: Booleans) -> tuple[int, Floats | None]:
         raise NotImplementedError
 
-    def extend(self, n: int) -> npt.NDArray[np.intp]:
+    def extend(self, n: int) -> Positions:
         """The first n points of the order, or fewer where no further point gains anything."""
         while len(self.order) < min(n, self.most):
             allowed = self.residuals.squares > self._least
@@ -92,7 +92,7 @@ class WGreedy(_Greedy):
         sizes = w.squared_norm
         self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
-    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+    def best(self, allowed: Booleans) -> tuple[int, Floats | None]:
         gains = self.residuals.products**2 @ self._share
         gains = np.divide(gains, self.residuals.squares, out=np.zeros(len(allowed)), where=allowed)
         j = int(gains.argmax())
@@ -121,7 +121,7 @@ class RadiusGreedy(_Greedy):
         self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         self._open = float((sizes > 0).sum())
 
-    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+    def best(self, allowed: Booleans) -> tuple[int, Floats | None]:
         residuals = self.residuals
         inverse = np.divide(1.0, residuals.squares, out=np.zeros(len(allowed)), where=allowed)
         gains = residuals.products**2 @ self._share * inverse
@@ -148,7 +148,7 @@ class SGMA(_Greedy):
         self._random = np.random.default_rng(seed)
         self._candidates = candidates
 
-    def best(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, Floats | None]:
+    def best(self, allowed: Booleans) -> tuple[int, Floats | None]:
         pool = np.flatnonzero(allowed)
         tried = self._random.choice(pool, size=min(self._candidates, len(pool)), replace=False)
         columns = [self.residuals.column(int(j)) for j in tried]
@@ -156,22 +156,22 @@ class SGMA(_Greedy):
         return int(tried[place]), columns[place]
 
 
-def w_greedy(machine: Machine, n: int) -> npt.NDArray[np.intp]:
+def w_greedy(machine: Machine, n: int) -> Positions:
     """Up to n points in the order of `WGreedy`."""
     return WGreedy(FeatureVector.of(machine), n).extend(n)
 
 
-def radius_greedy(machine: Machine, n: int, rows: Floats) -> npt.NDArray[np.intp]:
+def radius_greedy(machine: Machine, n: int, rows: Floats) -> Positions:
     """Up to n points in the order of `RadiusGreedy`."""
     return RadiusGreedy(FeatureVector.of(machine), n, rows).extend(n)
 
 
-def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> npt.NDArray[np.intp]:
+def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> Positions:
     """Up to n points in the order of `SGMA`."""
     return SGMA(FeatureVector.of(machine), n, seed, candidates).extend(n)
 
 
-def w_greedy_order(machine: Machine, vectors: Floats, w: FeatureVector) -> npt.NDArray[np.intp]:
+def w_greedy_order(machine: Machine, vectors: Floats, w: FeatureVector) -> Positions:
     """The order of `WGreedy` for any vectors, not only the machine's points; those in the span of others come last."""
     candidates = replace(machine, points=vectors, weights=np.zeros((len(vectors), machine.n_outputs)), input_map=None)
     products = InnerProducts.with_w(machine, vectors).values

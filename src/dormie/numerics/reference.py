@@ -89,7 +89,7 @@ def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
 
 
 def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> Any:
-    """Whether intervals settle the answers of rows, at the machine's margin from the border."""
+    """Whether intervals settle the answers of rows, at the machine's margin from the decision boundary."""
     settled = [settled_mapped(machine, part, low[block], high[block]) for block, part in blocks(machine, rows)]
     return np.concatenate([np.empty(0, dtype=bool), *settled])
 

@@ -11,12 +11,12 @@ import math
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.margin import LOST_LENGTH, Margin
 from dormie.machine.rules import ClassRule
+from dormie.machine.typing import Booleans
 
 UNIT: float = 2.0**-53
 _LEAST_NORMAL: float = 2.0**-1022
@@ -47,7 +47,7 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     raise TypeError(f"no bound on the rounding of {kernel!r}")
 
 
-def in_range(squares: Floats) -> npt.NDArray[np.bool_]:
+def in_range(squares: Floats) -> Booleans:
     """Whether squared norms are far enough from overflow and underflow for further computations."""
     return (squares > 1e-200) & (squares < 1e200)
 
@@ -108,9 +108,9 @@ def inner_degree(kernel: Normalized) -> int:
 
 
 def margin(machine: Machine) -> Margin:
-    """The distance from the decision border at which an interval of this machine settles the model's own answer.
+    """The distance from the decision boundary at which an interval of this machine settles the model's own answer.
 
-    Values have no border: their margin is only the bound on what exact rewrites changed.
+    Values have no decision boundary: their margin is only the bound on what exact rewrites changed.
     """
     if machine not in _MARGINS:  # every stage needs it, and the norms of all points take time
         _MARGINS[machine] = _margin(machine)

@@ -20,7 +20,7 @@ def candidates(
         try:
             yield from method.certified_candidates(fitting)
         except ValueError:  # its numbers are too large, too small, or nearly dependent
-            if fitting.asked:
+            if fitting.named:
                 raise
 
 

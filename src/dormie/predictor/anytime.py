@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped, require_finite_vectors
+from dormie.machine.typing import Booleans, Positions
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.numerics.evaluate import FullSum
@@ -84,7 +85,7 @@ class Answers:
     """
 
     labels: npt.NDArray[Any]
-    settled: npt.NDArray[np.bool_]
+    settled: Booleans
 
 
 def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
@@ -92,8 +93,9 @@ def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
     for stage in stages:
         if stage.narrows:
             return stage
-    unfitted = (method.unfitted(machine) for method in METHODS.values() if method.is_usable_for(machine))
-    return next((stage for stage in unfitted if stage is not None), None)
+    usable = (method for method in METHODS.values() if method.is_usable_for(machine))
+    made = (method.stage_without_fitting(machine) for method in usable)
+    return next((stage for stage in made if stage is not None), None)
 
 
 def interval(narrowing: Stage | None, full_sum: FullSum, rows: Any, budget: int | None) -> tuple[Floats, Floats]:
@@ -147,7 +149,7 @@ def answer_of_bias(machine: Machine) -> npt.NDArray[Any]:
 
 def answers_by(
     deadline: float, stages: Sequence[Stage], rows: Any, initial: npt.NDArray[Any]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[Any], Booleans]:
     """Answers for all rows when `time.perf_counter` reaches the deadline, and which of them are settled.
 
     First the plan's first stage gets every row, provided that it has estimates for rows it leaves open. Then the open
@@ -176,7 +178,7 @@ def answers_by(
     return answers, settled
 
 
-def _chunks(order: npt.NDArray[np.intp], deadline: float) -> Iterator[npt.NDArray[np.intp]]:
+def _chunks(order: Positions, deadline: float) -> Iterator[Positions]:
     """Chunks of `order`, each expected to take at most half of the time left, which allows for a busy computer.
 
     A chunk takes a fixed time (to read all support vectors, say) plus a time per row. The first chunk, a single row,

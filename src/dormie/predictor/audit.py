@@ -29,9 +29,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.errors import BrokenPromiseWarning
+from dormie.machine.typing import Integers
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Guarantee, Risk, require_share
@@ -41,8 +41,6 @@ _PRIOR = 0.5
 _HALVINGS = 60
 _GAPS = 1024  # gaps between audited rows that are drawn at once
 _LONGEST_GAP = 2**50  # more rows than anyone predicts; longer gaps could overflow when summed
-
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Audit:
         if len(drawn):
             self._record(len(drawn), _disagreements(stages, full, rows, found, drawn))
 
-    def _draw(self, count: int) -> Places:
+    def _draw(self, count: int) -> Integers:
         """Which of the next rows to audit: each with probability `rate`, independently of how rows come in batches."""
         with self._lock:
             before, self._rows = self._rows, self._rows + count
@@ -149,7 +147,7 @@ class Audit:
             self._upcoming = places[here:]
             return places[:here] - before
 
-    def _places_after(self, place: int) -> Places:
+    def _places_after(self, place: int) -> Integers:
         gaps = np.minimum(self._random.geometric(self.rate, _GAPS), _LONGEST_GAP)
         return place + np.cumsum(gaps, dtype=np.int64)
 
@@ -200,7 +198,7 @@ def _require_rate(rate: Any) -> None:
         raise ValueError(f"rate must be above 0 and at most 1, the share of the rows to audit; got {rate}")
 
 
-def _disagreements(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult, drawn: Places) -> int:
+def _disagreements(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult, drawn: Integers) -> int:
     """On how many of the drawn rows the full machine disagrees. Rows settled by a certified stage need no check."""
     certified = np.array([stage.certified for stage in stages])
     bold = drawn[~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]]

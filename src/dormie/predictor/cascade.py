@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dormie.machine.typing import Integers, Positions
 from dormie.methods.base import NO_ROWS, Stage
 
 
@@ -15,10 +16,10 @@ class CascadeResult(NamedTuple):
     """Per row: the answer, the position of the stage that settled it, and its kernel evaluations in all stages."""
 
     answers: npt.NDArray[Any]
-    settled_by: npt.NDArray[np.intp] | int  # a single number if it is the same for all rows
-    evaluations: npt.NDArray[np.int64] | int
-    open: npt.NDArray[np.intp]  # rows that no stage has settled; none if the cascade ends in the dense stage
-    by_source: npt.NDArray[np.intp]  # rows within rounding of the boundary, decided by the model's own sum
+    settled_by: Positions | int  # a single number if it is the same for all rows
+    evaluations: Integers | int
+    open: Positions  # rows that no stage has settled; none if the cascade ends in the dense stage
+    by_source: Positions  # rows within rounding of the decision boundary, decided by the model's own sum
 
 
 def run(stages: Sequence[Stage], rows: Any) -> CascadeResult:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
+from dormie.machine.typing import Integers
 from dormie.methods.base import Stage
 from dormie.plan import file
 from dormie.plan.explain import explain
@@ -57,7 +58,7 @@ class Trace:
     """
 
     stage: npt.NDArray[np.str_]
-    evaluations: npt.NDArray[np.int64]
+    evaluations: Integers
 
 
 class Predictor:

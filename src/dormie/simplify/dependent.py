@@ -25,7 +25,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Kernel, Linear, Normalized, Polynomial
 from dormie.machine.margin import Margin
-from dormie.machine.rules import Indices
+from dormie.machine.typing import Positions
 from dormie.numerics.rounding import UNIT, feature_space_margin
 from dormie.simplify import check
 
@@ -100,7 +100,7 @@ def _variable_sizes(kernel: Polynomial, points: Floats) -> Floats:
     return np.asarray(largest if kernel.coef0 == 0 else np.append(largest, 1.0))
 
 
-def _factors(kernel: Polynomial, variables: int) -> Indices:
+def _factors(kernel: Polynomial, variables: int) -> Positions:
     """The variables that are multiplied in each monomial of the kernel's degree."""
     return np.array(list(combinations_with_replacement(range(variables), kernel.degree)))
 
@@ -130,7 +130,7 @@ def _arrangements(factors: list[int]) -> int:
     return math.factorial(len(factors)) // repeats
 
 
-def _independent(features: Floats, weights: Floats) -> tuple[Indices, Floats]:
+def _independent(features: Floats, weights: Floats) -> tuple[Positions, Floats]:
     """Columns that span all columns, in their old order, and the weights that give them the same weighted sum."""
     from scipy.linalg import qr, solve_triangular  # here: see dormie.numerics.cholesky
 

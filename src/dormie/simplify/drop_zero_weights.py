@@ -8,7 +8,7 @@ import numpy as np
 
 from dormie.machine import Machine
 from dormie.machine.kernels import Custom
-from dormie.machine.rules import Booleans
+from dormie.machine.typing import Booleans
 
 
 def accepts(machine: Machine) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from dormie.machine import Machine
 from dormie.machine.kernels import Custom
 from dormie.machine.margin import Margin
-from dormie.machine.rules import Indices
+from dormie.machine.typing import Positions
 from dormie.numerics.rounding import UNIT, kernel_sum_margin
 
 
@@ -37,7 +37,7 @@ def deviation(before: Machine, after: Machine) -> Margin:  # noqa: ARG001 - one 
     return kernel_sum_margin(before, np.abs(before.weights) * (largest * UNIT))
 
 
-def _groups(machine: Machine) -> Indices:
+def _groups(machine: Machine) -> Positions:
     """For every point the number of its group of equal points, groups numbered in the order of first occurrence."""
     numbers: dict[bytes, int] = {}
     # Adding 0.0 turns -0.0 into 0.0, so that equal points have equal bytes.

@@ -176,26 +176,26 @@ def test_the_definition_agrees_with_real_numbers() -> None:
 
 @every_kernel
 @pytest.mark.parametrize("outputs", [1, 3, 45])
-def test_rounded_answers_differ_from_exact_ones_at_the_border_only(kernel: Kernel, outputs: int) -> None:
+def test_float32_answers_differ_from_exact_ones_at_the_decision_boundary_only(kernel: Kernel, outputs: int) -> None:
     made, rows = machine(kernel, 300, 5, outputs)
     exact = Dense(made)
-    rounded = exact.rounded()
-    assert (exact.certified, rounded.certified, rounded.exact().certified) == (True, False, True)
-    assert (str(exact), str(rounded)) == ("dense", "dense(float32)")
-    different = exact.decide(rows).answers != rounded.decide(rows).answers
+    float32 = exact.float32_only()
+    assert (exact.certified, float32.certified, float32.exact().certified) == (True, False, True)
+    assert (str(exact), str(float32)) == ("dense", "dense(float32)")
+    different = exact.decide(rows).answers != float32.decide(rows).answers
     middle, radius = checks.core(made).interval(rows, 1)  # float32
     assert (np.abs(middle) <= radius)[different].any(axis=1).all()
-    assert rounded.decide(rows).evaluations == made.n_points
+    assert float32.decide(rows).evaluations == made.n_points
 
 
-def test_a_rounded_stage_stays_so_in_files_and_pickles() -> None:
+def test_a_float32_stage_stays_so_in_files_and_pickles() -> None:
     made, rows = machine(RBF(0.5), 40, 3)
-    rounded = Dense(made).rounded()
-    assert not Dense.restore(made, *rounded.state()).certified
+    float32 = Dense(made).float32_only()
+    assert not Dense.restore(made, *float32.state()).certified
     assert Dense.restore(made, *Dense(made).state()).certified
-    again = pickle.loads(pickle.dumps(rounded))
+    again = pickle.loads(pickle.dumps(float32))
     assert not again.certified
-    assert (again.decide(rows).answers == rounded.decide(rows).answers).all()
+    assert (again.decide(rows).answers == float32.decide(rows).answers).all()
     for numbers in ({"certified": True}, {"certified": 0.5}, {"caution": 1.0}):
         with pytest.raises(ValueError, match="dense: the arrays or numbers of another stage"):
             Dense.restore(made, numbers, {})

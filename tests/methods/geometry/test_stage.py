@@ -57,8 +57,8 @@ def _exact_answer(made: Machine, outputs: list[Any]) -> int:
 def _holds(stage: Geometry, rows: Any) -> None:
     """Every interval contains the real value, and every settled answer is that of the real outputs.
 
-    Answers are judged in real numbers, which leaves no border to make allowances for: float64 itself may be on the
-    other side of it, and `soak` compares with float64.
+    Answers are judged in real numbers, which leaves no decision boundary to make allowances for: float64 itself may be
+    on the other side of it, and `soak` compares with float64.
     """
     made, exact = stage.machine, naive.exact_outputs(stage.machine, rows)
     for k in range(1, stage.budget + 1):
@@ -178,7 +178,9 @@ def _landmarks(made: Machine, order: str, rng: np.random.Generator) -> Floats:
     seed=st.integers(0, 2**32 - 1),
     data=st.data(),
 )
-def test_rows_on_the_boundary_hold(gamma: float, weight: float, style: str, seed: int, data: st.DataObject) -> None:
+def test_rows_on_the_decision_boundary_hold(
+    gamma: float, weight: float, style: str, seed: int, data: st.DataObject
+) -> None:
     """The bias is set so that one row's output is 0 to within 1e-12 of the terms, or as near as float64 comes."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(9, 2))

@@ -33,7 +33,7 @@ NAMES = ("vectors", "bias", "middle", "half")
 
 
 def _ordinary(outputs: int = 1, rows: int = 900, seed: int = 0) -> tuple[Machine, Floats]:
-    """A machine that is nearly linear, and rows around its border."""
+    """A machine that is nearly linear, and rows around its decision boundary."""
     rng = np.random.default_rng([outputs, seed])
     points, directions = rng.normal(size=(120, 4)), rng.normal(size=(4, outputs))
     weights = points @ directions + 0.3 * rng.normal(size=(120, outputs))
@@ -118,7 +118,7 @@ def test_thresholds_are_mean_and_deviations_of_the_values_of_the_wrong_sign() ->
 
 
 def _fitted_by_hand(rows: Floats, g: Floats) -> Floats:
-    """Outputs: rounds of ridge regression to what falls short, then a line through those near the border."""
+    """Outputs: rounds of ridge regression to what falls short, then a line through those near the decision boundary."""
     d = rows.shape[1]
     centered = rows - rows.mean(axis=0)
     ridge = 0.1 * (centered**2).sum() / d

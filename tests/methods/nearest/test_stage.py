@@ -196,7 +196,7 @@ def test_a_cell_without_rows_of_a_sign_has_the_thresholds_of_all() -> None:
 
 @both_forms
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_calibrated_thresholds_are_what_is_to_come_near_the_border(form: str, outputs: int) -> None:
+def test_calibrated_thresholds_are_what_is_to_come_near_the_decision_boundary(form: str, outputs: int) -> None:
     made, rows = ordinary(outputs)
     stage = Nearest.fit(made, rows, form=form, cells=1)
     sums, outs = stage.sums(rows)[0], FullSum(made).outputs(rows)

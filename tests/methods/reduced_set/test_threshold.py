@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dormie.machine import Floats
-from dormie.machine.rules import Argmax, Booleans, OneVsOneVote, Sign
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign
+from dormie.machine.typing import Booleans
 from dormie.methods.reduced_set.threshold import least_errors_shift, positions, refitted_bias
 from tests.oracles import reduced_set as naive_reduction
 

@@ -46,7 +46,7 @@ def test_every_field_is_as_it_was(name: str) -> None:
     assert plan.rewrites == tuple(expected["rewrites"])
 
 
-def test_what_decides_at_the_border_is_as_it_was(name: str) -> None:
+def test_what_decides_at_the_decision_boundary_is_as_it_was(name: str) -> None:
     """Protocol 1 knew nothing of it: the machine is its own source."""
     plan, expected = load(GOLDEN / f"{name}.dormie"), json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
     assert plan.machine.blas_products == expected.get("blas_products", False)

@@ -9,6 +9,6 @@ from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
 from dormie.progress import Progress
 
 
-def calibrated_fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, asked: bool) -> CalibratedFitting:
+def calibrated_fitting(machine: Machine, fitting: Any, measuring: Any, effort: str, named: bool) -> CalibratedFitting:
     fit, measure = Sample.of(machine, fitting), Sample.of(machine, measuring)
-    return CalibratedFitting(machine, fit, measure, EFFORTS[effort], asked, 0, Progress())
+    return CalibratedFitting(machine, fit, measure, EFFORTS[effort], named, 0, Progress())

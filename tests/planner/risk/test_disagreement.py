@@ -12,7 +12,7 @@ import dormie
 from dormie.machine import Floats
 from dormie.machine.rules import OneVsOneVote, Sign
 from dormie.methods.base import (
-    CautiousStage,
+    CalibratedStage,
     Decisions,
 )
 from dormie.methods.linear_filter import LinearFilter
@@ -41,7 +41,7 @@ def test_exchange_probabilities_are_shares_of_exchanged_errors() -> None:
     assert abs(found.mean() - every.mean()) < 0.03
 
 
-class _TellsSides(StageByHand, CautiousStage):
+class _TellsSides(StageByHand, CalibratedStage):
     """Settles all rows: as class 1 those that take more caution than it has, as class 0 the others."""
 
     name = "tells_sides"

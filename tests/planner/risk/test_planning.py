@@ -230,7 +230,7 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     rows_drawn, alpha, confidence = 400, 0.03, 0.9
     X, y = make_moons(24_000, noise=0.3, random_state=1)
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
-    fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", asked=True)
+    fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", named=True)
     full = Dense(machine)
     race = Race(full, calibrated_candidates.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
     plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)

@@ -51,7 +51,7 @@ def test_whole_numbers_are_recognised_through_a_scaler() -> None:
     rows = random.integers(0, 50, size=(400, 6)).astype(float)
     model = make_pipeline(MinMaxScaler((0.1, 0.7)), SVC()).fit(rows, rows[:, 0] + random.normal(size=400) * 20 > 25)
     vectors = len(model[-1].support_vectors_)
-    with pytest.warns(TrainingRowsWarning, match=f"{vectors:,} of the 400 rows to calibrate on equal support vectors"):
+    with pytest.warns(TrainingRowsWarning, match=f"{vectors:,} of the 400 rows given equal support vectors"):
         warn_of_training_rows(dormie.read(model), rows)
 
 

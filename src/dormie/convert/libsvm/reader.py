@@ -12,13 +12,13 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.convert.libsvm.text import Headers, Text, number, read_headers, shown, whole
 from dormie.convert.one_vs_one import expand
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.machine.typing import Integers, Positions
 
 # Points are stored densely: a short file with one enormous index must not fill the memory.
 _ALWAYS_FINE = 1 << 27
@@ -70,8 +70,8 @@ class _Vectors:
     """Coefficients, one row for each vector, and all `index:value` entries with the number of their vector."""
 
     coefficients: Floats
-    row: npt.NDArray[np.intp]
-    index: npt.NDArray[np.int64]
+    row: Positions
+    index: Integers
     value: Floats
     first_line: int
 

@@ -18,6 +18,7 @@ from dormie.convert.one_vs_one import pack
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.machine.typing import Positions
 
 
 def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
@@ -63,7 +64,7 @@ def _kernel_headers(machine: Machine) -> list[str]:
     )
 
 
-_Model = tuple[list[str], Floats, npt.NDArray[np.intp]]
+_Model = tuple[list[str], Floats, Positions]
 
 
 def _model(machine: Machine) -> _Model:

@@ -8,9 +8,10 @@ import numpy as np
 
 from dormie.lab.bench.cases import Case
 from dormie.lab.bench.peers import Predict
+from dormie.machine.typing import Positions
 from dormie.planner import compile
 from dormie.planner.options import CONFIDENCE
-from dormie.planner.risk.calibration import Positions, rows_needed
+from dormie.planner.risk.calibration import rows_needed
 
 _CALIBRATING = 8000
 _CHOOSING = 205  # rows to choose plans by, in addition to those needed to certify, if rows are few

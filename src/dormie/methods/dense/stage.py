@@ -5,8 +5,8 @@ certain within that radius is evaluated again in float64 and, with an RBF kernel
 which avoid cancellation. A row that is still open lies within the rounding error of the model's own float64 sum. That
 sum, repeated operation by operation, decides it (`dormie.numerics.source_sum`). Outputs are always float64.
 
-A plan with a stated risk may omit the second evaluation (`Dense.rounded`). Wrong answers of float32 then are part of
-the risk, and calibration counts them like any other disagreement.
+A plan with a stated risk may omit the second evaluation (`Dense.float32_only`). Wrong answers of float32 are then part
+of the risk, and calibration counts them like any other disagreement.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Dense(Stage):
         self.full_sum = FullSum(machine) if full_sum is None else full_sum
         self._screens = not (machine.kernel.is_python or _wants_outputs(machine.rule))
 
-    def rounded(self) -> Dense:
+    def float32_only(self) -> Dense:
         """The same stage with float32 alone; itself without the native core, which has no float32."""
         return self if self.full_sum.core is None else Dense(self.machine, False, self.full_sum)
 

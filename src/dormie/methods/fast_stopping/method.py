@@ -18,7 +18,7 @@ class _FastStoppingMethod(Method):
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
         yield FastStopping(fitting.machine)
 
-    def unfitted(self, machine: Machine) -> Stage | None:
+    def stage_without_fitting(self, machine: Machine) -> Stage | None:
         return FastStopping(machine)
 
 

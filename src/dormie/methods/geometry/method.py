@@ -23,7 +23,7 @@ class _GeometryMethod(Method):
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
         vectors = SharedVectors.of(fitting)
         vectors.settled = yield from _over_points(vectors)
-        if fitting.asked or vectors.settled >= HOPELESS:
+        if fitting.named or vectors.settled >= HOPELESS:
             yield from _over_moved(vectors)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rules import Value
+from dormie.machine.typing import Arrays
 from dormie.numerics.cholesky import solve_lower
 from dormie.numerics.reference import blocks, row_value_error, settled_mapped
 from dormie.numerics.rounding import UNIT
-
-Arrays = Mapping[str, Any]
 
 LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
 
@@ -63,11 +62,11 @@ def _steps(machine: Machine, arrays: Arrays, rows: Floats, counts: Sequence[int]
         gamma, row, k = (done + 20) * UNIT, q[:, :done], done - 1
         square = (row**2).sum(axis=1)
         root = np.sqrt(square + LOST_SQUARE)
-        size = np.abs(row) @ arrays["norms"][:done] * (1 + gamma)
+        h = np.abs(row) @ arrays["norms"][:done] * (1 + gamma)
         mistake = np.sqrt(done) * errors + gamma * arrays["factor_norm"][k] * root
         far2 = own * (1 + (degree + 1) * (d + 12) * UNIT) + LOST_SQUARE - square * (1 - gamma)
-        far2 += 2 * size * mistake + size**2 * arrays["factor_error"][k]
-        rounding = np.outer(size, arrays["misfit"][k] + arrays["weight_norms"][k] * arrays["factor_error"][k])
+        far2 += 2 * h * mistake + h**2 * arrays["factor_error"][k]
+        rounding = np.outer(h, arrays["misfit"][k] + arrays["weight_norms"][k] * arrays["factor_error"][k])
         rounding += np.outer(mistake, arrays["weight_norms"][k])
         rounding += gamma * np.outer(root, arrays["coordinate_norms"][k]) + 2 * UNIT * np.abs(machine.bias)
         radius = (np.outer(np.sqrt(np.maximum(far2, 0)), arrays["rho"][k]) + rounding) * (1 + 1e-12)

@@ -15,8 +15,15 @@ a = N'q, p = sum a_i phi(S_i), and alpha = N'c, w' = sum alpha_i phi(S_i), v = w
 
 where g = <phi(S), w>, F = T T' - K_SS, eta the errors of the row's kernel values, and dT <= gamma_k |T| the backward
 error of forward substitution. So every term is bounded by norms that do not depend on the row, and by
-|a| <= h = sum_j |q_j| |N_j|, which costs one multiply-add a landmark. `span` computes these norms, each rounded up;
-geometry.cpp combines them.
+|a| <= h = sum_j |q_j| |N_j|, which costs one multiply-add per landmark.
+
+K(x,x) is computed as well. With d features its relative error is at most (degree + 1)(d + 12) u, where the degree is 1
+unless the kernel is polynomial: a squared norm of d products, then a power of a sum of non-negative terms. This is
+added to R^2.
+
+`span` computes the norms, each rounded up, and geometry.cpp combines them. The arrays are, for each number of
+landmarks, `coordinates` c, `norms` |N_j|, `coordinate_norms` |c|, `weight_norms` |alpha|, `misfit` |g - T c|,
+`factor_error` |F|, `factor_norm` |T| and `rho` |v|; `mistake` in the code is the bound on |eta - dT q|.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dormie.machine.typing import Arrays
 from dormie.methods.base import Decisions, Stage, needs_inner_product, require
 from dormie.methods.geometry import reference
 from dormie.methods.geometry.span import SPAN, span
-from dormie.methods.memory import Shapes, Size, extent, packed, parts
+from dormie.methods.memory import Shapes, Size, ceil_div, extent, packed
 from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
@@ -108,7 +108,7 @@ class Geometry(Stage):
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
         k = extent(shapes, "points")
-        tiles = parts(k, 16)
+        tiles = ceil_div(k, 16)
         return packed(Size(k, machine.features, 0), 8) + 1024 * tiles * (tiles + 1)  # half the factor, tile by tile
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The linear filter (DeCoste & Mazzoni 2003): a linear machine settles the rows far from the border."""
+"""The linear filter (DeCoste & Mazzoni 2003): a linear machine settles rows far from the decision boundary."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
-from dormie.methods.thresholds import Booleans, Thresholds, positive, relevant
+from dormie.machine.typing import Arrays, Booleans
+from dormie.methods.thresholds import Thresholds, positive, relevant
 
 _RIDGE = 0.1  # relative to the mean variance of the features
 _ROUNDS = 10  # of the one-sided fit: more rounds gain little
@@ -47,11 +47,11 @@ def _fit_output(x: Floats, g: Floats) -> tuple[Floats, float]:
         vector, level = solve(target), target.mean()
         f = centered @ vector + level
         target = np.where(g > 0, np.maximum(g, f), np.minimum(g, f))
-    slope, height = _line_near_border(centered @ vector, g)
+    slope, height = _line_near_boundary(centered @ vector, g)
     return slope * vector, height - slope * float(vector @ mean)
 
 
-def _line_near_border(f: Floats, g: Floats) -> tuple[float, float]:
+def _line_near_boundary(f: Floats, g: Floats) -> tuple[float, float]:
     """Slope and height of the regression of g on f over the half of the rows with the smallest |g|.
 
     The ridge shrinks the vector and so shifts its zero; this line corrects it where the sign is decided.

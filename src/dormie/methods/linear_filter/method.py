@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
+from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable
 from dormie.methods.linear_filter.stage import LinearFilter
 from dormie.methods.thresholds import needs_classifier
 
@@ -19,7 +19,7 @@ class _LinearFilterMethod(Method):
     def is_usable_for(self, machine: Machine) -> Usable:
         return needs_classifier(self.name, machine)
 
-    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
         fitting.progress.say("fitting a linear filter")
         yield LinearFilter.fit(fitting.machine, few.rows, few.outputs)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.typing import Arrays
 from dormie.methods.thresholds import crossed
-
-Arrays = Mapping[str, Any]
 
 
 def outputs(arrays: Arrays, rows: Any) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped, require_finite
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CautiousStage, Decisions, require
+from dormie.methods.base import CalibratedStage, Decisions, require
 from dormie.methods.linear_filter import reference
 from dormie.methods.linear_filter.fitting import fitted_arrays
 from dormie.methods.memory import Shapes, Size, padded
@@ -32,7 +32,7 @@ from dormie.numerics.evaluate import FullSum
 _LINEAR = ("vectors", "bias")
 
 
-class LinearFilter(CautiousStage):
+class LinearFilter(CalibratedStage):
     """Answers from a linear machine, for rows beyond its thresholds.
 
     arrays: `vectors` (c x d) and `bias` (c), which apply to rows before the input map; `middle` and `half` (c) of the

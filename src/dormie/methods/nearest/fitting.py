@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.machine.typing import Arrays
+from dormie.machine.typing import Arrays, Integers
 from dormie.methods.nearest import reference
 from dormie.methods.nearest.sketch import (
     approximate_kernel,
@@ -98,7 +98,7 @@ def _components(machine: Machine, asked: int | None) -> int:
     return asked
 
 
-def _steps(machine: Machine, options: Options, least: int) -> npt.NDArray[np.int64]:
+def _steps(machine: Machine, options: Options, least: int) -> Integers:
     """The steps asked for; by default `least`, powers of two and the numbers halfway between, up to the budget."""
     if options.steps is not None:
         return require_steps(machine, np.array(options.steps, dtype=np.int64), least)

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.methods.thresholds import NEVER, Booleans, Thresholds, positive, relevant
+from dormie.machine.typing import Booleans, Integers
+from dormie.methods.thresholds import NEVER, Thresholds, positive, relevant
 from dormie.numerics.evaluate import FullSum
 
-Cells = npt.NDArray[np.int64]
-Sums = Callable[[Any], tuple[Floats, Cells]]  # rows -> partial sums (rows x steps x outputs) and the cell of each row
+Sums = Callable[[Any], tuple[Floats, Integers]]  # rows -> partial sums (rows x steps x outputs), cell of each row
 Shape = tuple[int, int, int]  # steps x cells x outputs
 
 _SUMS_AT_ONCE = 1 << 22  # 32 MiB
@@ -57,7 +56,7 @@ class _Sample(NamedTuple):
 
     outputs: Floats
     partial: Floats
-    cells: Cells
+    cells: Integers
     up: Booleans  # where the output is positive and decides the answer; of the shape of partial
     down: Booleans  # where it is negative and decides the answer
 
@@ -80,7 +79,7 @@ class _Sample(NamedTuple):
         return -_by_cell(np.mean, remaining, mine, cells), _by_cell(np.std, remaining, mine, cells)
 
 
-def _by_cell(statistic: Callable[..., Floats], values: Floats, cells: Cells, count: int) -> Floats:
+def _by_cell(statistic: Callable[..., Floats], values: Floats, cells: Integers, count: int) -> Floats:
     """A statistic of values (rows x steps) in each cell, steps x cells, shrunk to that of all rows in small cells."""
     of_all = statistic(values, axis=0)
     found = np.repeat(of_all[:, None], count, axis=1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.rules import Argmax
-from dormie.methods.base import CalibratedFitting, CautiousStage, Method, Usable
+from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable
 from dormie.methods.nearest.fitting import FORMS
 from dormie.methods.nearest.stage import Nearest
 from dormie.methods.thresholds import needs_classifier
@@ -24,8 +24,8 @@ class _NearestMethod(Method):
             )
         return needs_classifier(self.name, machine)
 
-    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
-        if not (fitting.asked or fitting.effort.rarely_fastest):
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
+        if not (fitting.named or fitting.effort.rarely_fastest):
             return
         for form in FORMS:
             fitting.progress.say(f"fitting thresholds of the nearest support vectors ({form})")

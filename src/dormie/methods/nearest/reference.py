@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.typing import Arrays
 from dormie.methods.nearest.sketch import approximate_kernel, scores, tug_of_war
 from dormie.methods.thresholds import crossed
 from dormie.numerics.reference import blocks
-
-Arrays = Mapping[str, Any]
 
 
 def order_of(machine: Machine, arrays: Arrays, rows: Any) -> Any:

@@ -9,11 +9,9 @@ cost.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-
-Indices = npt.NDArray[np.intp]
+from dormie.machine.typing import Positions
 
 
 def principal_directions(points: Floats, p: int) -> Floats:
@@ -70,7 +68,7 @@ def prediction_slope(machine: Machine, basis: Floats, x: Floats, outputs: Floats
     return slope if np.isfinite(slope) else 0.0
 
 
-def tug_of_war(machine: Machine, sizes: Floats, count: int) -> Indices:
+def tug_of_war(machine: Machine, sizes: Floats, count: int) -> Positions:
     """The first `count` points by descending score, balanced between positive and negative weights.
 
     With one output, the next point comes from the sign whose cumulative weight is smaller, so that the weights cancel

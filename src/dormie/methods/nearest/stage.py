@@ -22,12 +22,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite
-from dormie.machine.typing import Arrays
-from dormie.methods.base import CautiousStage, Decisions, require
+from dormie.machine.typing import Arrays, Integers
+from dormie.methods.base import CalibratedStage, Decisions, require
 from dormie.methods.memory import Shapes, Size, extent, packed, padded
 from dormie.methods.nearest import reference
 from dormie.methods.nearest.fitting import MOST_COMPONENTS, Options, ordering_arrays, require_steps
@@ -45,7 +44,7 @@ from dormie.numerics import backend
 NEIGHBOURS = ("basis", "steps", "foresight", "centers", "orders")
 
 
-class Nearest(CautiousStage):
+class Nearest(CalibratedStage):
     """Partial sums of the largest terms, with thresholds at every step.
 
     arrays: `basis` (p x d, orthonormal), `steps` (numbers of terms, ascending), `foresight` (factor on the sketch's
@@ -133,14 +132,14 @@ class Nearest(CautiousStage):
         require_finite(rows)
         return Decisions(*reference.decide(self.machine, self.arrays, rows, *self._thresholds))
 
-    def sums(self, rows: Any) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def sums(self, rows: Any) -> tuple[Floats, Integers]:
         """G_k after each step, rows x steps x outputs (NaN for rows too large to evaluate), and the cell of a row."""
         if self._native is not None:
             return self._native.sums(*backend.arguments(rows))  # type: ignore[no-any-return]
         require_finite(rows)
         return reference.sums_of(self.machine, self.arrays, rows)
 
-    def order(self, rows: Any) -> npt.NDArray[np.int64]:
+    def order(self, rows: Any) -> Integers:
         """The order in which each row adds the points, rows x last step; -1 for rows too large to evaluate."""
         if self._native is not None and self.form == "query":
             return self._native.order(*backend.arguments(rows))  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""The importance of rows for fitting a reduced set: rows near the border count most.
+"""The importance of rows for fitting a reduced set: rows near the decision boundary count most.
 
-The margin of a row is the largest change of all outputs, with any signs, that cannot change the rule's answer. A row
-has importance 1 / (1 + (margin / s)^2), where s is a quarter of the median margin. Rows far from the border keep some
-importance, because later rows may lie between them and the border.
+The slack of a row is the largest change of all outputs, with any signs, that cannot change the rule's answer. A row
+has importance 1 / (1 + (slack / s)^2), where s is a quarter of the median slack. Rows far from the decision boundary
+keep some importance, because later rows may lie between them and the decision boundary.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dormie.machine import Floats
 from dormie.machine.rules import Rule, Value
 
 _HALVINGS = 12
-_NEAR = 0.25  # relative to the median margin
-_NOTHING = 1e-9  # relative to the largest margin: rows far from all points are left out of the median
+_NEAR = 0.25  # relative to the median slack
+_NOTHING = 1e-9  # relative to the largest slack: rows far from all points are left out of the median
 
 
-def margins(rule: Rule, outputs: Floats) -> Floats:
-    """A lower bound on the margin of every row, by bisection, within 1/4096 of its largest output."""
+def slacks(rule: Rule, outputs: Floats) -> Floats:
+    """A lower bound on the slack of every row, by bisection, within 1/4096 of its largest output."""
     low, high = np.zeros(len(outputs)), np.abs(outputs).max(axis=1, initial=0.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -31,10 +31,10 @@ def importance(rule: Rule, outputs: Floats) -> Floats:
     """The importance of every row, with mean 1; equal for all rows of a regressor."""
     if isinstance(rule, Value):
         return np.ones(len(outputs))
-    margin = margins(rule, outputs)
-    usual = margin[margin > _NOTHING * margin.max(initial=0.0)]
+    slack = slacks(rule, outputs)
+    usual = slack[slack > _NOTHING * slack.max(initial=0.0)]
     if not len(usual):
         return np.ones(len(outputs))
     near = _NEAR * float(np.median(usual))
-    counts = 1 / (1 + (margin / near) ** 2)
+    counts = 1 / (1 + (slack / near) ** 2)
     return np.asarray(counts / counts.mean())

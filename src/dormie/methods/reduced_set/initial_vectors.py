@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rules import Value
+from dormie.machine.typing import Positions
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.greedy_order import w_greedy
 from dormie.numerics.k_means import k_means
@@ -29,14 +29,14 @@ def k_means_vectors(machine: Machine, n: int, seed: int) -> Floats:
     return np.vstack(centers)
 
 
-def _classes(machine: Machine) -> npt.NDArray[np.intp]:
+def _classes(machine: Machine) -> Positions:
     """The class that the machine predicts for every point; for a regressor, the sign of the point's first weight."""
     if isinstance(machine.rule, Value):
         return np.asarray(machine.weights[:, 0] > 0, dtype=np.intp)
     return np.asarray(machine.rule.answer(FullSum(machine).outputs(machine.points)), dtype=np.intp)
 
 
-def _shares(weights: Floats, most: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.intp]:
+def _shares(weights: Floats, most: Positions, n: int) -> Positions:
     """Split n in proportion to the weights, with at most `most` for each; n is at most the sum of `most`."""
     counts = np.zeros(len(most), dtype=np.intp)
     for _ in range(n):

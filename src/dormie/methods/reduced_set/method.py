@@ -12,7 +12,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
 from dormie.methods.base import (
     CalibratedFitting,
-    CautiousStage,
+    CalibratedStage,
     CertifiedFitting,
     Effort,
     Method,
@@ -39,10 +39,10 @@ class _ReducedSetMethod(Method):
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
         vectors = SharedVectors.of(fitting)
-        if fitting.asked or vectors.settled >= HOPELESS:
+        if fitting.named or vectors.settled >= HOPELESS:
             yield from (moved.stage for moved in vectors.moved())
 
-    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         for reduced in _fitted(fitting):
             yield from _calibrated(reduced, fitting)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +10,8 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.margin import LOST_LENGTH
 from dormie.machine.rules import Value
+from dormie.machine.typing import Arrays
 from dormie.numerics.reference import blocks, partial_sum, settled_mapped
-
-Arrays = Mapping[str, Any]
 
 
 def interval(machine: Machine, arrays: Arrays, rows: Any, level: int) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CautiousStage, Decisions, needs_inner_product, require
+from dormie.methods.base import CalibratedStage, Decisions, needs_inner_product, require
 from dormie.methods.memory import Shapes, Size, extent, packed, panel, panels
 from dormie.methods.reduced_set import reference
 from dormie.methods.reduced_set.projection import Projection
@@ -40,7 +40,7 @@ VECTORS = ("points", "sizes", "weights", "rho")
 _NUMBERS = {"certified": bool, "caution": float}
 
 
-class ReducedSet(CautiousStage):
+class ReducedSet(CalibratedStage):
     """Intervals from a few vectors, level by level.
 
     arrays: `points` (n x d, in mapped coordinates), `sizes` (of the levels, ascending to n), `weights` (of all levels,

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats
-from dormie.machine.rules import Argmax, Booleans, ClassRule, Indices, OneVsOneVote, Rule, Sign
+from dormie.machine.rules import Argmax, ClassRule, OneVsOneVote, Rule, Sign
+from dormie.machine.typing import Booleans, Positions
 
 _LEAST_GAP = 1e-6  # relative to the largest value: least distance of a threshold beyond all values
 
 
-def refitted_bias(rule: Rule, bias: Floats, outputs: Floats, answers: Indices) -> Floats:
+def refitted_bias(rule: Rule, bias: Floats, outputs: Floats, answers: Positions) -> Floats:
     """The bias that gives each output the fewest wrong signs on the rows of the classes it separates."""
     zero = bool(rule.zero) if isinstance(rule, Sign) else isinstance(rule, OneVsOneVote) and rule.break_ties
     shifts = [
@@ -28,7 +29,7 @@ def refitted_bias(rule: Rule, bias: Floats, outputs: Floats, answers: Indices) -
     return np.asarray(bias + np.array(shifts))
 
 
-def _sides(rule: Rule, answers: Indices) -> Iterator[tuple[Booleans, Booleans]]:
+def _sides(rule: Rule, answers: Positions) -> Iterator[tuple[Booleans, Booleans]]:
     """For every output, which rows it is judged on, and for which of them it should be positive."""
     everyone = np.ones(len(answers), dtype=np.bool_)
     match rule:
@@ -62,7 +63,7 @@ def least_errors_shift(values: Floats, positive: Booleans, zero: bool) -> float:
     return -float(middles[np.abs(middles).argmin()])
 
 
-def positions(rule: ClassRule, labels: Any, count: int) -> Indices:
+def positions(rule: ClassRule, labels: Any, count: int) -> Positions:
     """The labels of `count` rows as indices into the rule's classes; raises ValueError for an unknown label."""
     given: npt.NDArray[Any] = np.asarray(labels)
     if given.shape != (count,):

@@ -15,7 +15,7 @@ import numpy as np
 from dormie.machine import Floats
 from dormie.machine.kernels import Kernel
 from dormie.machine.rows import some
-from dormie.methods.tree.structure import Integers
+from dormie.machine.typing import Integers
 
 MOST_COLUMNS = 4096
 _MOMENT_ROWS = 1000  # rows for the means and variances of columns

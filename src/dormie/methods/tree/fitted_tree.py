@@ -21,10 +21,11 @@ import numpy as np
 from dormie.convert import read
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import some, unmapped
+from dormie.machine.typing import Integers
 from dormie.methods.reduced_set.fitting import fit
 from dormie.methods.tree.columns import Block, Columns
 from dormie.methods.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, midway
-from dormie.methods.tree.structure import Integers, Tree
+from dormie.methods.tree.structure import Tree
 from dormie.numerics.synthetic_rows import crossover
 from dormie.progress import Progress
 

@@ -22,9 +22,10 @@ import numpy as np
 
 from dormie.convert import read
 from dormie.machine import Floats
+from dormie.machine.typing import Integers
 from dormie.methods.tree.columns import Block, Columns
 from dormie.methods.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, constant, midway
-from dormie.methods.tree.structure import Integers, Tree
+from dormie.methods.tree.structure import Tree
 from dormie.progress import Progress
 
 _LEAST_FALL = 1e-12  # relative to the error: a smaller decrease ends the alternation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import EFFORTS, CalibratedFitting, CautiousStage, Method, Usable
+from dormie.methods.base import EFFORTS, CalibratedFitting, CalibratedStage, Method, Usable
 from dormie.methods.tree.stage import TreeWalk
 
 _MOST_ROWS = 20_000  # for growing a tree
@@ -24,9 +24,9 @@ class _TreeMethod(Method):
             )
         return Usable()
 
-    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CautiousStage]:
+    def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         machine, measuring = fitting.machine, fitting.measuring
-        if not (fitting.asked or fitting.effort.rarely_fastest or machine.kernel.is_python):
+        if not (fitting.named or fitting.effort.rarely_fastest or machine.kernel.is_python):
             return
         from dormie.methods.tree.fitted_tree import fitted  # here: start-up time, few plans grow a tree
 

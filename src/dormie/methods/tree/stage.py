@@ -20,7 +20,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite_vectors
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CautiousStage, Decisions
+from dormie.methods.base import CalibratedStage, Decisions
 from dormie.methods.memory import Shapes, Size, extent, padded
 from dormie.methods.thresholds import NEVER, require_caution, require_floats
 from dormie.methods.tree import reference
@@ -35,7 +35,7 @@ _NODE_BYTES = 500  # of a node or terminal, in the lists from which depths are c
 _SHARED_ROWS = 10.0  # pseudo-rows with the mean error of all rows, added to every terminal
 
 
-class TreeWalk(CautiousStage):
+class TreeWalk(CalibratedStage):
     """Intervals from the path down a tree.
 
     half_widths: terminals x outputs, before the caution; a terminal with half-width `thresholds.NEVER` settles no row.

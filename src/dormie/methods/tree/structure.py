@@ -19,14 +19,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.kernels import Kernel
 from dormie.machine.rows import some
-from dormie.machine.typing import frozen_floats
-
-Integers = npt.NDArray[np.int64]
+from dormie.machine.typing import Integers, frozen_floats
 
 
 class Walk(NamedTuple):

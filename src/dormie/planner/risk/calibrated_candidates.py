@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dormie.methods.base import CalibratedFitting, CautiousStage
+from dormie.methods.base import CalibratedFitting, CalibratedStage
 from dormie.planner.certified_candidates import usable_methods
 from dormie.planner.race import Candidate
 from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities
@@ -30,11 +30,11 @@ def candidates(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[
         yield Candidate([stage.cautious(caution) for caution in _CAUTIONS], probabilities)
 
 
-def _fitted(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[CautiousStage]:
+def _fitted(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[CalibratedStage]:
     """The stages that the methods fit; a named method that cannot be fitted is an error."""
     for method in usable_methods(fitting.machine, names):
         try:
             yield from method.calibrated_candidates(fitting)
         except ValueError:
-            if fitting.asked:
+            if fitting.named:
                 raise

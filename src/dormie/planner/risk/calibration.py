@@ -23,15 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dormie.machine.typing import Booleans, Positions
 from dormie.numerics.binomial import p_value
 from dormie.plan.guarantee import Count, Evidence, Risk, require_share
 from dormie.plan.plan import versions
 from dormie.plan.text import percent
 
 _MOST_NEEDED = 10**15
-
-Booleans = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.intp]
 
 
 def rows_needed(alpha: float, confidence: float) -> int:

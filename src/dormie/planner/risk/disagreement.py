@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.rules import Rule
-from dormie.methods.base import CautiousStage
+from dormie.methods.base import CalibratedStage
 
 _EXCHANGES = 64  # how many errors of other rows are tried for each row
 
@@ -36,7 +36,7 @@ def exchange_probabilities(rule: Rule, estimates: Floats, outputs: Floats, seed:
 
 
 def decay_probabilities(
-    stage: CautiousStage, cautions: Sequence[float], rows: Any, right: npt.NDArray[Any]
+    stage: CalibratedStage, cautions: Sequence[float], rows: Any, right: npt.NDArray[Any]
 ) -> list[Floats]:
     """For every caution (ascending), each row's probability of being settled wrongly: equal for all settled rows."""
     found = [stage.cautious(caution).decide(rows) for caution in cautions]

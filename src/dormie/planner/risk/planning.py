@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dormie.machine import Machine
 from dormie.machine.rows import as_array, dense, unmapped
+from dormie.machine.typing import Booleans
 from dormie.methods.base import EFFORTS, CalibratedFitting, Effort, Sample, Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.synthetic_rows import sample_rows
@@ -115,7 +116,7 @@ def plan_with_risk(
     plans = sequence_of_plans([stages for stages in cascades if not all(stage.certified for stage in stages)], full)
     progress.say(f"certifying {len(plans)} plans on {parts.certifying.shape[0]:,} rows")
     risk = certify(
-        _disagreements(plans, parts.certifying, right, full.rounded().decide(parts.certifying).answers),
+        _disagreements(plans, parts.certifying, right, full.float32_only().decide(parts.certifying).answers),
         [*plans],
         request.alpha,
         request.confidence,
@@ -135,13 +136,13 @@ def plan_with_risk(
 
 def _disagreements(
     plans: dict[float, tuple[Stage, ...]], rows: Any, right: npt.NDArray[Any], last: npt.NDArray[Any]
-) -> Callable[[float], npt.NDArray[np.bool_]]:
+) -> Callable[[float], Booleans]:
     """A function from the rank of a plan to the rows on which it is wrong; `last` has the answers of the dense stage.
 
     A row's answer does not depend on its batch, so the dense stage, which is the most expensive, runs only once.
     """
 
-    def wrong(rank: float) -> npt.NDArray[np.bool_]:
+    def wrong(rank: float) -> Booleans:
         early = cascade.run(plans[rank][:-1], rows)
         answers = np.array(early.answers)
         answers[early.open] = last[early.open]
@@ -162,8 +163,7 @@ def _calibrated(
     """Fit on one part of the rows, and measure half-widths on the other."""
     progress.say(f"evaluating {parts.fitting.shape[0]:,} rows to fit on")
     fitting, measuring = (Sample.of(machine, rows) for rows in (parts.fitting, parts.choosing))
-    asked = names is not None
-    task = CalibratedFitting(machine, fitting, measuring, effort, asked, seed, progress)
+    task = CalibratedFitting(machine, fitting, measuring, effort, names is not None, seed, progress)
     return [*calibrated_candidates.candidates(task, names)]
 
 
@@ -172,7 +172,7 @@ def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dic
     plans = [_scaled(stages, scale) for stages in cascades[:1] for scale in _MORE_CAUTIOUS]
     plans += [stages for at, stages in enumerate(cascades) if at == 0 or stages != cascades[at - 1]]
     plans += [_scaled(stages, scale) for stages in cascades[-1:] for scale in _BOLDER]
-    last = full.rounded()
+    last = full.float32_only()
     return {float(len(plans) - at): (*stages, last) for at, stages in enumerate(plans)}
 
 

@@ -1,7 +1,8 @@
 """Detects rows that the model was trained on, by comparing them with the support vectors, which are training rows.
 
-Margins of training rows are inflated, so a calibration on them may not hold for new rows. But equal rows alone prove
-nothing: in a table with few distinct values, held-out rows may equal support vectors by chance.
+Training rows lie further from the decision boundary than new rows do, so a calibration on them may not hold for new
+rows. But equal rows alone prove nothing: in a table with few distinct values, held-out rows may equal support vectors
+by chance.
 
 How many equal rows chance explains can be read from the rows themselves. Let A_k be the number of distinct values that
 exactly k of the n rows have, and B_k the number of those that some support vector has as well. If the m support vectors
@@ -49,9 +50,9 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
     shared = _Shared.of(machine, rows, _keys_of_points(machine))
     if shared.beyond_chance:
         warnings.warn(
-            f"{shared.rows:,} of the {rows.shape[0]:,} rows to calibrate on equal support vectors: they look like rows "
-            "the model was trained on, whose margins are inflated. The risk promised may not hold for new rows: pass "
-            "held-out rows",
+            f"{shared.rows:,} of the {rows.shape[0]:,} rows given equal support vectors: they look like rows the model "
+            "was trained on, whose distance from the decision boundary is inflated. The risk promised may not hold for "
+            "new rows: pass held-out rows",
             TrainingRowsWarning,
             stacklevel=4,  # points to the caller of dormie.compile
         )
@@ -116,7 +117,7 @@ def _by_chance(k: int, next_distinct: int, ratio: float) -> float:
 def _directions(points: Floats) -> Floats:
     """A few random directions, scaled so that a cell has size 1; the cell of a row's projections identifies the row.
 
-    Rounding may move a value across the border of a cell. Three projections are rarely that close to a border; of all
+    Rounding may move a value across the edge of a cell. Three projections are rarely that close to an edge; of all
     values of a row, one often is.
     """
     d = points.shape[1]

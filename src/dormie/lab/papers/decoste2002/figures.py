@@ -1,9 +1,9 @@
 """DeCoste 2002, figures 1 and 2, on Sonar with w+ and w- first.
 
-Figure 1: rows far from the boundary need few landmarks. Figure 2: how often a guess is wrong that is made before the
-interval excludes zero. In the span form, the guess by sphere caps (p+ > .5) is the sign of the interval's middle. So is
-the guess by the reduced set of the first k landmarks, if it keeps the bias. The two differ only because the paper fits
-the bias anew for each reduced set (its footnote 12), and so do we.
+Figure 1: rows far from the decision boundary need few landmarks. Figure 2: how often a guess is wrong that is made
+before the interval excludes zero. In the span form, the guess by sphere caps (p+ > .5) is the sign of the interval's
+middle. So is the guess by the reduced set of the first k landmarks, if it keeps the bias. The two differ only because
+the paper fits the bias anew for each reduced set (its footnote 12), and so do we.
 """
 
 from __future__ import annotations

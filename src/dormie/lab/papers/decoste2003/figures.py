@@ -1,4 +1,4 @@
-"""DeCoste & Mazzoni 2003, the plot of proportionality: a row far from the boundary needs few support vectors."""
+"""DeCoste & Mazzoni 2003, plot of proportionality: a row far from the decision boundary needs few support vectors."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from dormie.lab.datasets import Dataset
 from dormie.lab.papers.machines import train_svm
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Normalized, Polynomial
-from dormie.methods.base import CautiousStage, Stage
+from dormie.methods.base import CalibratedStage, Stage
 from dormie.methods.dense import Dense
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
@@ -119,18 +119,18 @@ def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
     }
 
 
-def certified(stages: tuple[CautiousStage, ...], rows: Floats, risk: float) -> Stages:
+def certified(stages: tuple[CalibratedStage, ...], rows: Floats, risk: float) -> Stages:
     """The stages at the smallest caution, the same for all, that held-out rows certify; none if no caution passes."""
     right = Dense(stages[0].machine).decide(rows).answers
     guarantee = certify(lambda caution: _disagrees(_all(stages, caution), rows, right), _CAUTIONS, risk, CONFIDENCE)
     return () if guarantee is None else _all(stages, guarantee.evidence.caution)
 
 
-def _all(stages: tuple[CautiousStage, ...], caution: float) -> tuple[CautiousStage, ...]:
+def _all(stages: tuple[CalibratedStage, ...], caution: float) -> tuple[CalibratedStage, ...]:
     return tuple(stage.cautious(caution) for stage in stages)
 
 
-def _disagrees(stages: tuple[CautiousStage, ...], rows: Floats, right: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _disagrees(stages: tuple[CalibratedStage, ...], rows: Floats, right: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Whether each row is settled wrongly by the first stage that settles it."""
     wrong, waiting = np.zeros(len(right), dtype=bool), np.arange(len(right))
     for stage in stages:
