@@ -31,11 +31,11 @@ class Exact:
     --------
     >>> import dormie
     >>> print(dormie.Exact())
-    exact: every answer equals that of the full float64 sum
+    exact: every answer is the model's own
     """
 
     def __str__(self) -> str:
-        return "exact: every answer equals that of the full float64 sum"
+        return "exact: every answer is the model's own"
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
     for stage in stages:
         if stage.narrows:
             return stage
-    unfitted = (method.unfitted(machine) for method in METHODS.values() if method.is_usable_for(machine))
+    unfitted = (method.unfitted(machine) for method in METHODS.values())
     return next((stage for stage in unfitted if stage is not None), None)
 
 

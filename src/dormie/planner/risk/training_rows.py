@@ -50,8 +50,8 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
     if shared.beyond_chance:
         warnings.warn(
             f"{shared.rows:,} of the {rows.shape[0]:,} rows to calibrate on equal support vectors: they look like rows "
-            "the model was trained on, whose margins are inflated. The risk promised may not hold for new rows: pass "
-            "held-out rows",
+            "the model was trained on, which lie further from the decision boundary than new rows do. The risk "
+            "promised may not hold for new rows: pass held-out rows",
             TrainingRowsWarning,
             stacklevel=4,  # points to the caller of dormie.compile
         )
