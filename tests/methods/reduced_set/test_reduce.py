@@ -297,16 +297,15 @@ def test_refitting_the_threshold_has_the_fewest_errors_and_keeps_the_vectors(red
     np.testing.assert_array_equal(moved.machine.weights, start.machine.weights)
     shift = moved.machine.bias - start.machine.bias
     np.testing.assert_allclose(moved.errors.after, start.errors.after + shift)
-    assert f"300 labelled rows: {((outputs > 0) != (labels == 1)).sum()} of them wrong before, {best} after" in str(
-        moved
-    )
+    before = ((outputs > 0) != (labels == 1)).sum()
+    assert f"refitted on 300 labelled rows; errors fell from {before} to {best}." in str(moved)
     assert start.threshold is None
 
 
 def test_one_labelled_row_is_one_row(reduction: dormie.Reduction) -> None:
-    assert "Threshold: refitted on 1 labelled row; errors " in str(
-        reduction.refit_threshold(ROWS[:1], _labels(MACHINE, ROWS[:1]))
-    )
+    [right] = _labels(reduction.machine, ROWS[:1])
+    refitted = reduction.refit_threshold(ROWS[:1], [right])
+    assert "Threshold: refitted on 1 labelled row; errors stayed at 0." in str(refitted)
 
 
 def test_refitting_a_vote_takes_labels_as_the_model_was_given_them() -> None:
@@ -315,7 +314,7 @@ def test_refitting_a_vote_takes_labels_as_the_model_was_given_them() -> None:
     moved = reduction.refit_threshold(pd.DataFrame(X), names.tolist())
     answers = (_labels(each.machine, X) for each in (reduction, moved))
     wrong = [int((found != names).sum()) for found in answers]
-    assert f"{wrong[0]} of them wrong before, {wrong[1]} after" in str(moved)
+    assert f"errors fell from {wrong[0]} to {wrong[1]}." in str(moved)
     with pytest.raises(ValueError, match=r"y\[0\] is .*0.*, which is none of the classes \('ash', 'elm', 'oak'\)"):
         reduction.refit_threshold(X, Y)
 
@@ -375,7 +374,7 @@ def test_huge_and_tiny_weights_are_measured_without_overflow(size: float) -> Non
         errors = replace(each.errors, before=rows * unit, after=rows[::-1] * unit)
         assert errors.rms / unit == pytest.approx(np.sqrt(21.0))
         assert errors.spread / unit == pytest.approx(rows.std())
-        assert "(200 % of how much they vary), root mean square" in str(replace(each, errors=errors))
+        assert "(200 % of their standard deviation), largest " in str(replace(each, errors=errors))
 
 
 def test_the_report_says_that_the_distance_carries_no_rounding(reduction: dormie.Reduction) -> None:
