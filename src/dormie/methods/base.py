@@ -217,7 +217,7 @@ class Method(ABC):
         yield from ()
 
     def unfitted(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
-        """A stage that has `bounds` and needs no fitting, for plans without such a stage; None if the machine has none."""
+        """A stage that has `bounds` and needs no fitting, for plans without one; None if the machine allows none."""
         return None
 
 
