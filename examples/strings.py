@@ -22,9 +22,6 @@ from sklearn.svm import SVC
 
 import dormie
 from dormie.estimators import SupportVectorTree
-from dormie.machine.kernels import Custom
-from dormie.machine.rules import Sign
-from dormie.methods.tree import export_text
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +80,8 @@ def trained(X: list[str], y: npt.NDArray[np.int64]) -> dormie.Machine:
     """An SVM over strands: scikit-learn sees their kernel matrix, dormie the strands that became support vectors."""
     svc = SVC(kernel="precomputed", C=0.1).fit(spectrum_kernel(X, X), y)
     points = [X[i] for i in svc.support_]
-    return dormie.Machine(Custom(spectrum_kernel), points, svc.dual_coef_.T, svc.intercept_, Sign(svc.classes_))
+    kernel, rule = dormie.kernels.Custom(spectrum_kernel), dormie.rules.Sign(svc.classes_)
+    return dormie.Machine(kernel, points, svc.dual_coef_.T, svc.intercept_, rule)
 
 
 def compared(machine: dormie.Machine, tree: SupportVectorTree, X: list[str], y: npt.NDArray[np.int64]) -> Result:
@@ -112,7 +110,7 @@ def main() -> Result:
     print(f"the machine   {result.support_vectors} kernel evaluations a strand, {result.machine_accuracy:.1%} right")
     print(f"the tree      {result.evaluations:.1f} kernel evaluations a strand, {result.tree_accuracy:.1%} right")
     print(f"same answer   for {result.agreement:.1%} of the strands, {result.times_faster:.0f} times faster\n")
-    print(export_text(tree, X_new, max_depth=2))
+    print(dormie.tree.export_text(tree, X_new, max_depth=2))
     return result
 
 

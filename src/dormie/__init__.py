@@ -87,6 +87,8 @@ def load(path: str | os.PathLike[str]) -> Predictor:
     ------
     PlanFileError
         If the file is damaged, of another protocol, or not a plan file.
+    FileNotFoundError
+        If there is no such file.
 
     Examples
     --------

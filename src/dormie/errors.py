@@ -14,7 +14,7 @@ class TrainingRowsWarning(UserWarning):
 
 
 class MissingClassWarning(UserWarning):
-    """The risk is certified for some classes only: no calibration row is of the others."""
+    """The risk is certified for some classes only: the others do not occur among the certifying rows."""
 
 
 class BrokenPromiseWarning(UserWarning):

@@ -60,3 +60,8 @@ def test_names_may_come_in_any_sequence() -> None:
 def test_the_representation_says_what_the_input_map_does(center: list[float], scale: list[float], words: str) -> None:
     machine = Machine(**PARTS | {"input_map": Affine(np.array(center), np.array(scale))})
     assert repr(machine) == f"Machine(RBF(gamma=0.5), 3 points of 2 features, 1 output, Sign, {words})"
+
+
+def test_one_point_of_one_feature_is_told_in_the_singular() -> None:
+    machine = Machine(RBF(0.5), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1), Sign(np.array([0, 1])))
+    assert repr(machine) == "Machine(RBF(gamma=0.5), 1 point of 1 feature, 1 output, Sign)"

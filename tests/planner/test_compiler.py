@@ -144,9 +144,9 @@ def test_values_that_are_not_finite_are_named_by_their_place_in_what_was_passed(
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"fit_rows": [[0.0, 0.0]]}, ValueError, "fit_rows counts only with a risk"),
-        ({"per_class": True}, ValueError, "per_class counts only with a risk"),
-        ({"confidence": 0.99}, ValueError, "confidence counts only with a risk"),
+        ({"fit_rows": [[0.0, 0.0]]}, ValueError, "fit_rows is used only with a risk"),
+        ({"per_class": True}, ValueError, "per_class is used only with a risk"),
+        ({"confidence": 0.99}, ValueError, "confidence is used only with a risk"),
         ({"seed": -1}, ValueError, "seed must be a whole number from 0"),
         ({"seed": 2**63}, ValueError, "seed must be a whole number from 0"),
         ({"seed": 1.5}, TypeError, "seed must be a whole number, such as 0, got 1.5"),
@@ -232,7 +232,9 @@ def test_classes_without_certifying_rows_are_warned_of() -> None:
         rows = centers[rng.choice(classes, 500)] + rng.normal(size=(500, 2))
         return dormie.compile(machine, rows, risk=0.1, per_class=True, methods=["tree"], effort="quick")
 
-    with pytest.warns(dormie.MissingClassWarning, match="no row to certify on is of class elm, oak: ") as caught:
+    with pytest.warns(
+        dormie.MissingClassWarning, match="classes elm, oak do not occur among the certifying rows"
+    ) as caught:
         fast = compiled(0)
     assert caught[0].filename == __file__
     assert "the rows of each class (ash) get" in fast.explain()

@@ -33,7 +33,9 @@ def _python_kernel(a: Any, b: Any) -> Any:
         (SVC(kernel="sigmoid", gamma=0.1).fit(X, y), "fast_stopping", "fast_stopping needs a kernel known to be posit"),
         (SVC(kernel=_python_kernel).fit(X, y), "reduced_set", "with a Python function as kernel there are the dense"),
         (SVC(kernel=_python_kernel).fit(X, y), "linear_filter", "linear_filter needs rows that are vectors"),
-        (SVR().fit(X, y), "linear_filter", "a regressor, whose outputs are the answer, has no use for it"),
+        (SVR().fit(X, y), "linear_filter", "linear_filter decides by the sign of an output, so it serves classifiers"),
+        (SVR().fit(X, y), "tree", "tree needs a risk, which regressors do not have; dormie.estimators.SupportVectorTr"),
+        (SVR().fit(X, y), "geometry", "geometry stops once an interval is narrow enough: give tolerance="),
     ],
 )
 def test_a_method_asked_for_that_cannot_serve_is_an_error_that_says_why(model: Any, name: str, why: str) -> None:
@@ -43,6 +45,14 @@ def test_a_method_asked_for_that_cannot_serve_is_an_error_that_says_why(model: A
     if not isinstance(model, SVR):
         with pytest.raises(ValueError, match=why):
             dormie.compile(model, X, risk=0.05, methods=[name])
+
+
+def test_a_tolerance_makes_certified_methods_usable_for_values() -> None:
+    svr = SVR().fit(X, y)
+    plan = dormie.compile(svr, tolerance=0.1, methods=["fast_stopping"]).plan
+    assert [stage.name for stage in plan.stages] == ["fast_stopping", "dense"]
+    with pytest.raises(ValueError, match="tree needs a risk, which regressors do not have"):
+        dormie.compile(svr, tolerance=0.1, methods=["tree"])
 
 
 def test_usable_methods_have_no_reason_against_them() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie.machine import Floats, Machine
@@ -173,3 +173,15 @@ def test_a_value_that_is_not_finite_is_named_by_its_place_among_all_rows(
             fast.predict(X, deadline=deadline)
     with pytest.raises(ValueError, match="row 0, column 1 is NaN"):
         fast.anytime(X[211])
+
+
+def test_exact_values_have_intervals_before_the_full_sum() -> None:
+    """No stage of such a plan gives intervals, so one that needs no fitting does."""
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    fast = dormie.compile(SVR(epsilon=0.0).fit(rows, rows[:, 0]))
+    assert [stage.name for stage in fast.plan.stages] == ["dense"]
+    low, high = fast.interval(rows, budget=fast.plan.machine.n_points - 1)
+    values = fast.predict(rows)
+    assert np.isfinite(high - low).all()
+    assert ((low <= values) & (values <= high)).all()
+    assert (high - low).max() > 1e-6  # not the full sum's

@@ -188,8 +188,8 @@ def test_the_status_counts_rows_audited_rows_and_disagreements() -> None:
     watched.predict(scipy.sparse.csr_array(rows[400:]))
     low, high = rate_interval(1000, wrong, 0.95)
     assert watched.status == Status(1000, 1000, wrong, low, high, ALPHA, broken=False)
-    assert f"{wrong} disagreements on 1,000 audited of 1,000 rows" in repr(watched)
-    assert "the promise stands" in str(watched.status)
+    assert f"1,000 of 1,000 rows audited, {wrong} disagreements; " in repr(watched)
+    assert str(watched.status).endswith(": not broken")
 
 
 def test_the_alarm_is_raised_once_by_callback_and_warning() -> None:
@@ -197,7 +197,7 @@ def test_the_alarm_is_raised_once_by_callback_and_warning() -> None:
     watched = _predictor().audited(0.5, callback=told.append, seed=0)
     watched.predict(_rows(2000, 0.001))
     assert told == []
-    with pytest.warns(BrokenPromiseWarning, match="at most 1 % promised; the promise is broken") as caught:
+    with pytest.warns(BrokenPromiseWarning, match="promised at most 1 %: broken") as caught:
         watched.predict(_rows(2000, 0.1))
     assert caught[0].filename == __file__
     assert len(told) == 1

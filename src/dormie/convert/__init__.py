@@ -39,6 +39,8 @@ def read(model: Any) -> Machine:
     ------
     UnreadableModelError
         If the model is not fitted, not a kernel machine, or its file is damaged. The message says what to do instead.
+    FileNotFoundError
+        If the model is a path and there is no such file.
 
     Examples
     --------
@@ -64,6 +66,6 @@ def read(model: Any) -> Machine:
 
         return read_sklearn(model)
     raise UnreadableModelError(
-        f"cannot read a {type(model).__name__}: pass a fitted scikit-learn model or the path of a LIBSVM text model, "
-        f"or build a Machine(kernel, points, weights, bias, rule) by hand"
+        f"cannot read an object of type {type(model).__name__}: pass a fitted scikit-learn model or the path of a "
+        "LIBSVM text model, or build a Machine(kernel, points, weights, bias, rule) by hand"
     )

@@ -135,6 +135,13 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         -------
         ndarray of shape (n_rows,)
             Positive for rows of the second class, ``classes_[1]``.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -152,6 +159,13 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         -------
         ndarray of shape (n_rows,)
             The labels.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.intp)])

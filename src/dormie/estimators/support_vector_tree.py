@@ -57,7 +57,8 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
     method : {"fitted", "greedy"}, default="fitted"
         How the tree is grown: "fitted" trees are more accurate, "greedy" ones are those of the paper.
     leaf_rows : int, optional
-        A node with at most this many rows is not split (default: 30 for "fitted", 5 for "greedy").
+        "fitted": the fewest rows on either side of a split, synthetic rows included (default 30). "greedy": a node
+        with at most this many rows is not split (default 5).
     height : int, optional
         The most kernel evaluations that any row may take (default: no limit).
     evaluations : float or None, default=10.0
@@ -154,6 +155,13 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
             The labels of a classifier or outlier detector, or the values of a regressor.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         values = self._walk(X).values
         return self.machine_.rule.labels(self.machine_.rule.answer(values))
@@ -171,6 +179,13 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
             The estimates, in the shape that the estimator's own function has.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         values = self._walk(X).values
         return self.machine_.rule.decision(values)
@@ -187,6 +202,13 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         -------
         ndarray of int of shape (n_rows,)
             The kernel evaluations on each row's path through the tree.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         return self._walk(X).evaluations
 

@@ -119,6 +119,13 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs)
             The outputs of the one estimator, or, with several, a column for each class.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         check_is_fitted(self)
         X = self._rows(X)
@@ -137,6 +144,13 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         -------
         ndarray of shape (n_rows,)
             The labels.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` was not called yet.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape or type.
         """
         check_is_fitted(self)
         if len(self.estimators_) == 1:

@@ -380,6 +380,26 @@ class Custom(Kernel):
         return True
 
     def matrix(self, a: Any, b: Any) -> Floats:
+        """
+        Return the kernel matrix of two sets of rows, as the function gives it.
+
+        Parameters
+        ----------
+        a : sequence of n objects
+            Rows.
+        b : sequence of m objects
+            Other rows.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            The kernel values, as float64.
+
+        Raises
+        ------
+        ValueError
+            If the function returns a matrix of another shape.
+        """
         values = np.asarray(self.function(a, b), dtype=np.float64)
         if values.shape != (len(a), len(b)):
             raise ValueError(
@@ -389,4 +409,22 @@ class Custom(Kernel):
         return values
 
     def diagonal(self, a: Any) -> Floats:
+        """
+        Return K(x, x) of every row, by one call of the function for each.
+
+        Parameters
+        ----------
+        a : sequence of n objects
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The kernel values, as float64.
+
+        Raises
+        ------
+        ValueError
+            If the function returns a matrix of another shape than (1, 1).
+        """
         return np.array([self.matrix(a[i : i + 1], a[i : i + 1])[0, 0] for i in range(len(a))])

@@ -201,11 +201,15 @@ class Machine:
         return _restored, (self.origin, *(getattr(self, f.name) for f in fields(self) if f.init))
 
     def __repr__(self) -> str:
-        outputs = "1 output" if self.n_outputs == 1 else f"{self.n_outputs} outputs"
-        features = f" of {self.n_features} features" if self.of_vectors else ""
+        points, outputs = _counted(self.n_points, "point"), _counted(self.n_outputs, "output")
+        features = f" of {_counted(self.n_features, 'feature')}" if self.of_vectors else ""
         mapped = f", {_in_words(self.input_map)} input" if self.input_map is not None else ""
         rule = type(self.rule).__name__
-        return f"Machine({self.kernel}, {self.n_points:,} points{features}, {outputs}, {rule}{mapped})"
+        return f"Machine({self.kernel}, {points}{features}, {outputs}, {rule}{mapped})"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _in_words(input_map: Affine) -> str:

@@ -348,6 +348,20 @@ class OneVsOneVote(ClassRule):
         return np.asarray(least[rows, winner] >= needed.max(axis=1))
 
     def decision(self, outputs: Floats) -> Floats:
+        """
+        Return the decision values of rows, as scikit-learn's `decision_function` gives them.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_rows, k (k - 1) / 2)
+            The outputs of rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, k) or (n_rows, k (k - 1) / 2)
+            With the shape "ovr", one value for each class: its votes, plus a fraction that grows with the sum of its
+            outputs. With "ovo", the outputs themselves, one for each pair of classes.
+        """
         return self._confidences(outputs) if self.shape == "ovr" else outputs
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
+from dormie.machine.rules import Value
 from dormie.machine.typing import Arrays, Booleans, Integers
 from dormie.methods.memory import Shapes, Size
 from dormie.numerics.evaluate import FullSum
@@ -217,7 +218,7 @@ class Method(ABC):
         yield from ()
 
     def stage_without_fitting(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
-        """A stage that has `bounds` and needs no fitting, for plans without such a stage; None if there is none."""
+        """A stage that has `bounds` and needs no fitting, for plans without one; None if the machine allows none."""
         return None
 
 
@@ -231,6 +232,20 @@ def needs_inner_product(name: str, machine: Machine) -> Usable:
             "function as kernel there are the dense stage and, with a risk, the tree: leave methods out"
         )
     return Usable(f"{name} needs a kernel known to be positive semi-definite, {machine.kernel!r} is not")
+
+
+def returns_exact_values(machine: Machine) -> bool:
+    """Whether the answers are values without a tolerance, which only the full sum gives."""
+    return isinstance(machine.rule, Value) and machine.rule.tolerance == 0
+
+
+def needs_early_stop(name: str, machine: Machine) -> Usable:
+    """Usable if the kernel is an inner product and the rule lets rows stop before the full sum."""
+    if returns_exact_values(machine):
+        return Usable(
+            f"{name} stops once an interval is narrow enough: give tolerance=0.001, say, or leave methods out"
+        )
+    return needs_inner_product(name, machine)
 
 
 def require(usable: Usable) -> None:

@@ -50,11 +50,9 @@ class Thresholds:
 def needs_classifier(stage: str, machine: Machine) -> Usable:
     """Usable if the machine classifies and its rows are vectors."""
     if isinstance(machine.rule, Value):
-        return Usable(
-            f"{stage} tells the signs of outputs: a regressor, whose outputs are the answer, has no use for it"
-        )
+        return Usable(f"{stage} decides by the sign of an output, so it serves classifiers only")
     if machine.kernel.is_python:
-        return Usable(f"{stage} needs rows that are vectors; a Python function as kernel may be of anything")
+        return Usable(f"{stage} needs rows that are vectors; a Python kernel may take any objects")
     return Usable()
 
 

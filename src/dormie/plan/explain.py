@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Evidence, Risk
-from dormie.plan.plan import Plan, describe_cascade
+from dormie.plan.plan import CLEAR_WIN, Plan, describe_cascade, why_dense_alone
 from dormie.plan.text import printable
 
 _REWRITES = {
@@ -38,7 +39,8 @@ def explain(plan: Plan) -> str:
 def _trials(plan: Plan) -> list[str]:
     """A table of the cascades that were timed."""
     if not plan.trials:
-        return [] if plan.note else ["No other stages were tried: none can speed up this machine."]
+        reason = why_dense_alone(plan.machine) or "no methods were asked for"
+        return [] if plan.note else [f"No other stages were tried: {reason}."]
     chosen = describe_cascade(plan.stages)
     width = max(len(trial.stages) for trial in plan.trials)
     lines = [
@@ -50,20 +52,24 @@ def _trials(plan: Plan) -> list[str]:
         first = isinstance(plan.guarantee, Risk) and place == 0
         mark = "  <- chosen" if first or trial.stages == chosen else ""
         lines.append(f"  {trial.stages:<{width}}  {trial.microseconds:10.2f}  {trial.settled:30.1%}{mark}")
+    fastest = min(plan.trials, key=lambda trial: trial.microseconds)
+    if chosen == Dense.name != fastest.stages:
+        lines.append(f"  A cascade is chosen over dense only if it takes at most {CLEAR_WIN:g} of its time.")
     return lines
 
 
 def _grounds(evidence: Evidence) -> list[str]:
     """What a risk was certified on, and for which rows it holds."""
     versions = ", ".join(f"{name} {version}" for name, version in evidence.versions.items())
+    noun = "disagreement" if evidence.disagreements == 1 else "disagreements"
     return [
-        f"  evidence: disagreement with the full sum on {evidence.disagreements:,} of {evidence.rows:,} held-out rows, "
-        f"which served for nothing else (p-value {evidence.p_value:.2g})",
+        f"  evidence: {evidence.disagreements:,} {noun} on {evidence.rows:,} held-out rows that were used for nothing "
+        f"else (p-value {evidence.p_value:.2g})",
         *(f"    class {count.label}: on {count.disagreements:,} of {count.rows:,}" for count in evidence.classes),
         f"  {evidence.tested:,} plans were tested in an order fixed beforehand, from the most cautious to bolder ones; "
         "this is the last that passed",
         f"  certified on {evidence.date}, seed {evidence.seed}, {versions}",
-        "  it holds for rows exchangeable with the held-out ones: from the same source, drawn in the same way"
+        "  it holds for rows exchangeable with the held-out ones: drawn from the same population in the same way"
         + (", and of the classes listed" if evidence.classes else ""),
         "  Predictor.audited() checks in service whether it still holds",
     ]

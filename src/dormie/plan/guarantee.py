@@ -25,17 +25,18 @@ class Exact:
     -----
     Let r(x) bound the rounding error of the model's own float64 sum for the row x. A row that lies further than r(x)
     from the decision boundary gets the label of the real-number sum. A row within r(x) gets the label of the model's
-    own sum, which is repeated in the model's own order. A regressor's values are float64 sums.
+    own sum, which is repeated in the model's own order. A regressor's values are full float64 sums: they equal the
+    model's up to rounding.
 
     Examples
     --------
     >>> import dormie
     >>> print(dormie.Exact())
-    exact: every answer equals that of the full float64 sum
+    exact: every answer is the model's own
     """
 
     def __str__(self) -> str:
-        return "exact: every answer equals that of the full float64 sum"
+        return "exact: every answer is the model's own"
 
 
 @dataclass(frozen=True)

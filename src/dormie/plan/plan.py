@@ -9,9 +9,12 @@ from typing import cast
 
 from dormie.machine import Machine
 from dormie.machine.rules import Rule, Value
-from dormie.methods.base import Stage
+from dormie.methods.base import Stage, returns_exact_values
 from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Guarantee, Risk, Tolerance
+
+CLEAR_WIN = 0.9  # a cascade with a weaker guarantee, or more stages, must take less than this share of the time
+_SMALLEST_MACHINE = 64  # points; with fewer, no stage saves time
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,18 @@ class Plan:
     Examples
     --------
     >>> import dormie
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import make_moons
     >>> from sklearn.svm import SVC
-    >>> plan = dormie.compile(SVC().fit(*load_iris(return_X_y=True)), methods=[]).plan
+    >>> svc = SVC().fit(*make_moons(600, noise=0.3, random_state=0))
+    >>> plan = dormie.compile(svc, methods=["fast_stopping"]).plan
     >>> [stage.name for stage in plan.stages]
-    ['dense']
+    ['fast_stopping', 'dense']
     >>> plan.guarantee
     Exact()
+    >>> [trial.stages for trial in plan.trials]
+    ['fast_stopping -> dense']
+    >>> plan.source.points == len(svc.support_)
+    True
     """
 
     machine: Machine
@@ -99,6 +107,19 @@ class Plan:
 def describe_cascade(stages: Sequence[Stage]) -> str:
     """The cascade on one line, such as `geometry(256) -> dense`."""
     return " -> ".join(str(stage) for stage in stages)
+
+
+def why_dense_alone(machine: Machine) -> str:
+    """Why no certified stage can speed up the machine; empty if one may."""
+    if machine.kernel.is_python:
+        return "without a risk, a Python function as kernel needs the full sum"
+    if not machine.kernel.certifiable:
+        return "the kernel is not known to be positive semi-definite"
+    if machine.n_points < _SMALLEST_MACHINE:
+        return f"the machine has fewer than {_SMALLEST_MACHINE} points"
+    if returns_exact_values(machine):
+        return "exact values need the full sum (with tolerance=0.001, say, rows can stop early)"
+    return ""
 
 
 def _require_guarantee_of_rule(guarantee: Guarantee, rule: Rule) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError
 from dormie.machine import Machine
-from dormie.machine.rules import ClassRule, Value
+from dormie.machine.rules import ClassRule
 from dormie.methods.base import EFFORTS, Effort, Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.guarantee import Guarantee, Risk, Tolerance
-from dormie.plan.plan import Plan, Source, Trial, versions
+from dormie.plan.plan import Plan, Source, Trial, versions, why_dense_alone
 from dormie.plan.text import few
 from dormie.planner.certified_candidates import candidates
 from dormie.planner.options import (
@@ -47,7 +47,6 @@ from dormie.simplify import simplify
 _LONGEST_DESCRIPTION = 200
 _SAMPLE = 2048
 _SAMPLE_SECONDS = 0.2  # the most that one run of the dense stage over the sample may take
-_SMALLEST_MACHINE = 64  # points; with fewer, no stage saves time
 
 
 def compile(
@@ -79,7 +78,8 @@ def compile(
         With a risk, rows without labels that approximations are fitted on. Training rows may be used (default: the
         support vectors and a part of `rows`).
     risk : float, optional
-        For classifiers, the share of rows that may get another answer than the model's, such as 0.001.
+        For classifiers, the share of rows that may get another answer than the model's, such as 0.001. If no plan with
+        that risk is both certified and faster than the exact plan, the exact plan is returned.
     confidence : float, default=0.95
         The probability, over the draw of `rows`, that the risk holds.
     per_class : bool, default=False
@@ -88,9 +88,12 @@ def compile(
         For regressors, the largest error of a value. By default values are exact, except that a `Machine` whose `Value`
         rule has a tolerance keeps that one.
     methods : sequence of str, optional
-        The names of the methods to choose stages from (default: all). The dense stage always comes last.
+        The names of the methods to choose stages from (default: all). An empty list gives the full sum alone. A named
+        method that cannot serve the model is an error. Without a risk, the cheapest cascade of the named methods is
+        taken, even if the full sum alone would be faster.
     effort : {"quick", "normal", "thorough"}, default="normal"
-        How long fitting the stages may take: seconds, up to a minute, or many minutes.
+        How long fitting the stages may take: "quick" seconds, "normal" seconds to a few minutes, "thorough" many
+        minutes.
     seed : int, default=0
         The seed of all random draws.
 
@@ -103,6 +106,8 @@ def compile(
     ------
     UnreadableModelError
         If the model is not a kernel machine that dormie can read.
+    FileNotFoundError
+        If the model is a path and there is no such file.
     TypeError, ValueError
         If a parameter is of the wrong type or out of range, if a named method cannot serve the model, or if there are
         too few rows to certify the risk.
@@ -112,7 +117,7 @@ def compile(
     TrainingRowsWarning
         If the rows to calibrate on look like training rows.
     MissingClassWarning
-        If no row to certify on belongs to some class, and `per_class` is set.
+        If `per_class` is set and some class does not occur among the certifying rows.
 
     See Also
     --------
@@ -145,7 +150,7 @@ def compile(
             "this Predictor is compiled already: use it as it is, or compile the model it came from"
         )
     seed, names = whole_seed(seed), method_names(methods)
-    machine = read(model)
+    machine, guarantee = certified_guarantee(read(model), tolerance)
     require_usable(names, machine)
     source = Source(_describe(model), machine.n_points, versions())
     checked, fitting = checked_rows(rows, "rows", machine), checked_rows(fit_rows, "fit_rows", machine)
@@ -154,7 +159,6 @@ def compile(
         require_no_need_of_risk(names, fitting, confidence, per_class)
     else:
         request = risk_request(machine, checked, risk, confidence, per_class, seed)
-    machine, guarantee = certified_guarantee(machine, tolerance)
     with Progress() as progress, one_thread():
         progress.say(f"simplifying {machine.n_points:,} points")
         machine, rewrites = simplify(machine)
@@ -193,11 +197,15 @@ def _warn_of_missing_classes(plan: Plan) -> None:
     missing = [label for label in map(str, plan.machine.rule.classes) if label not in certified]
     if missing:
         warnings.warn(
-            f"no row to certify on is of class {few(missing)}: the risk promised for each class does not hold there. "
-            "Pass rows of every class",
+            f"{_classes(missing)} not occur among the certifying rows, so the risk is not certified for "
+            f"{'it' if len(missing) == 1 else 'them'}: pass rows of every class",
             MissingClassWarning,
             stacklevel=3,  # points to the caller of dormie.compile
         )
+
+
+def _classes(labels: list[str]) -> str:
+    return f"class {few(labels)} does" if len(labels) == 1 else f"classes {few(labels)} do"
 
 
 def _choose(
@@ -205,18 +213,13 @@ def _choose(
 ) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
     """The stages of a plan without a risk, and what was timed."""
     dense = Dense(machine)
-    hopeless = names is None and not _worth_planning(machine)
+    hopeless = names is None and why_dense_alone(machine)
     if machine.kernel.is_python or names == [] or not machine.n_points or hopeless:
         return (dense,), ()
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
     stages = [*candidates(machine, names, sample, effort, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
     return Race(dense, [Candidate([stage]) for stage in stages], sample).winner(dense_alone=names is None)
-
-
-def _worth_planning(machine: Machine) -> bool:
-    exact_values = isinstance(machine.rule, Value) and machine.rule.tolerance == 0
-    return machine.kernel.certifiable and not exact_values and machine.n_points >= _SMALLEST_MACHINE
 
 
 def _affordable(dense: Dense, sample: Any) -> Any:

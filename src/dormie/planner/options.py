@@ -143,10 +143,10 @@ def require_no_need_of_risk(names: list[str] | None, fit_rows: Any | None, confi
     """Raise ValueError for parameters that have no effect without a risk."""
     for name in names or []:
         if METHODS[name].needs_risk:
-            raise ValueError(f"{name} is right on nearly all rows, not on all: say how many may be wrong, risk=0.001")
+            raise ValueError(f"{name} is calibrated, not certified, so it needs a risk, such as risk=0.001")
     given = {"fit_rows": fit_rows is not None, "confidence": confidence != CONFIDENCE, "per_class": bool(per_class)}
     for name in (name for name, is_given in given.items() if is_given):
-        raise ValueError(f"{name} counts only with a risk: pass one too, such as risk=0.001, or leave {name} out")
+        raise ValueError(f"{name} is used only with a risk: add risk=0.001, for example, or leave {name} out")
 
 
 def _require_between(value: Any, name: str, least: float) -> None:

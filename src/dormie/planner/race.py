@@ -19,14 +19,13 @@ import numpy.typing as npt
 from dormie.machine import Floats
 from dormie.methods.base import Decisions, Stage
 from dormie.methods.dense import Dense
-from dormie.plan.plan import Trial, describe_cascade
+from dormie.plan.plan import CLEAR_WIN, Trial, describe_cascade
 from dormie.planner.cascades import STAGE_PENALTY, Run, weigh
 from dormie.predictor import cascade
 
 _ROUNDS = 3
 _FINAL_ROUNDS = 7
 _FINALISTS = 5
-CLEAR_WIN = 0.9  # a cascade with a weaker guarantee, or more stages, must take less than this share of the time
 
 
 @dataclass(frozen=True, eq=False)

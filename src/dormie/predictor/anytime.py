@@ -93,8 +93,7 @@ def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
     for stage in stages:
         if stage.narrows:
             return stage
-    usable = (method for method in METHODS.values() if method.is_usable_for(machine))
-    made = (method.stage_without_fitting(machine) for method in usable)
+    made = (method.stage_without_fitting(machine) for method in METHODS.values())
     return next((stage for stage in made if stage is not None), None)
 
 

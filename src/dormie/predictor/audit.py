@@ -69,8 +69,7 @@ class Status:
     ...     rows=50_000, audited=500, disagreements=2, low=0.0002, high=0.017, alpha=0.01, broken=False
     ... )
     >>> print(status)
-    2 disagreements on 500 audited of 50,000 rows: a rate between 0.02 % and 1.7 %, at most 1 % promised;
-    the promise stands
+    500 of 50,000 rows audited, 2 disagreements; rate between 0.02 % and 1.7 %, promised at most 1 %: not broken
     """
 
     rows: int
@@ -84,11 +83,15 @@ class Status:
     def __str__(self) -> str:
         if self.alpha is None:
             return f"{self.rows:,} rows predicted, none audited: the plan is certified, so no answer can disagree"
-        verdict = "the promise is broken" if self.broken else "the promise stands"
         return (
-            f"{self.disagreements:,} disagreements on {self.audited:,} audited of {self.rows:,} rows: a rate between "
-            f"{100 * self.low:.3g} % and {100 * self.high:.3g} %, at most {100 * self.alpha:g} % promised; {verdict}"
+            f"{self.audited:,} of {self.rows:,} rows audited, {self.disagreements:,} {self._noun}; rate between "
+            f"{100 * self.low:.3g} % and {100 * self.high:.3g} %, promised at most {100 * self.alpha:g} %: "
+            f"{'broken' if self.broken else 'not broken'}"
         )
+
+    @property
+    def _noun(self) -> str:
+        return "disagreement" if self.disagreements == 1 else "disagreements"
 
 
 class Audit:

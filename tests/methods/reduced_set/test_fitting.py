@@ -183,7 +183,7 @@ def test_choices_that_cannot_be_are_refused(choices: dict[str, Any], message: st
 
 def test_kernels_without_geometry_are_fitted_on_rows_only() -> None:
     machine = by_hand(Sigmoid(0.3, 0.1), POINTS, WEIGHTS)
-    with pytest.raises(ValueError, match=r"Sigmoid.* is no inner product.*pass rows"):
+    with pytest.raises(ValueError, match=r"Sigmoid.* is not positive semi-definite.*pass rows"):
         fit(machine, 3)
     with pytest.raises(ValueError, match=r"start='w_greedy' needs a kernel that is an inner product"):
         fit(machine, 3, ROWS, start="w_greedy")

@@ -66,7 +66,7 @@ def test_a_tree_by_name_keeps_its_risk_and_survives_saving(tmp_path: Path) -> No
 
 
 def test_without_a_risk_a_tree_is_refused() -> None:
-    with pytest.raises(ValueError, match="tree is right on nearly all rows, not on all"):
+    with pytest.raises(ValueError, match="tree is calibrated, not certified, so it needs a risk"):
         dormie.compile(trained(), methods=["tree"])
 
 

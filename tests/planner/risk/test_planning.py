@@ -218,7 +218,7 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any, Any]) -> None:
         dormie.compile(svc, rows, risk=0.0)
     with pytest.raises(ValueError, match="tolerance"):
         dormie.compile(SVR().fit(rows, rows[:, 0]), rows, risk=_ALPHA)
-    with pytest.raises(ValueError, match=r"nearest is right on nearly all rows.*risk="):
+    with pytest.raises(ValueError, match=r"nearest is calibrated, not certified.*risk="):
         dormie.compile(svc, methods=["nearest"])
     with pytest.warns(dormie.TrainingRowsWarning, match="trained on"):
         dormie.compile(svc, np.vstack([svc.support_vectors_, rows[:500]]), risk=0.1, methods=["linear_filter"])

@@ -42,7 +42,10 @@ def _reader(model: Any) -> Callable[[Any], Machine]:
     for name in names:
         if name in _ADVICE:
             raise unreadable(model, _ADVICE[name])
-    raise unreadable(model, f"it is none of {', '.join(_READERS)}. If it is a kernel expansion, {BY_HAND}")
+    readable = ", ".join(name for name in _READERS if name != _SEARCH)
+    raise unreadable(
+        model, f"it is none of {readable}, GridSearchCV and other searches. If it is a kernel expansion, {BY_HAND}"
+    )
 
 
 def _require_fitted(model: Any) -> None:
@@ -107,6 +110,7 @@ def _read_virtual(model: Any) -> Machine:
     return estimators.virtual_svc(model, [read_sklearn(estimator) for estimator in model.estimators_])
 
 
+_SEARCH = "BaseSearchCV"  # the parent of GridSearchCV and others
 _READERS: dict[str, Callable[[Any], Machine]] = {
     "SVC": svm.read_classifier,
     "NuSVC": svm.read_classifier,
@@ -121,7 +125,7 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
     "VirtualSVC": _read_virtual,
     "OneVsRestClassifier": _read_one_vs_rest,
     "Pipeline": _read_pipeline,
-    "BaseSearchCV": _read_search,
+    _SEARCH: _read_search,
     "FrozenEstimator": lambda model: read_sklearn(model.estimator),
 }
 

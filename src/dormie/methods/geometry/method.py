@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CertifiedFitting, Method, Stage, Usable, needs_inner_product
+from dormie.methods.base import CertifiedFitting, Method, Stage, Usable, needs_early_stop
 from dormie.methods.geometry.stage import Geometry
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.numerics.greedy_order import w_greedy_order
@@ -18,7 +18,7 @@ class _GeometryMethod(Method):
     stage = Geometry
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        return needs_inner_product(self.name, machine)
+        return needs_early_stop(self.name, machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
         vectors = SharedVectors.of(fitting)

@@ -151,8 +151,8 @@ def _require_no_geometry(kernel: Kernel, objective: str, start: str) -> None:
     """Raise ValueError for options that need an inner product."""
     if objective == "norm":
         raise ValueError(
-            f"{kernel} is no inner product, so there is no distance to be made small: pass rows, whose outputs can be "
-            "fitted (training rows serve, without labels)"
+            f"{kernel} is not positive semi-definite, so |w - w'| is not defined: pass rows to fit outputs on "
+            "(training rows will do, without labels)"
         )
     if start == "w_greedy":
         raise ValueError(f"start='w_greedy' needs a kernel that is an inner product, not {kernel}: use 'middles'")

@@ -18,7 +18,7 @@ from dormie.methods.base import (
     Method,
     Stage,
     Usable,
-    needs_inner_product,
+    needs_early_stop,
 )
 from dormie.methods.reduced_set.fitting import Reduced, fit
 from dormie.methods.reduced_set.stage import ReducedSet
@@ -35,7 +35,7 @@ class _ReducedSetMethod(Method):
     stage = ReducedSet
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        return needs_inner_product(self.name, machine)
+        return needs_early_stop(self.name, machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
         vectors = SharedVectors.of(fitting)

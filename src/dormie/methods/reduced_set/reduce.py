@@ -122,7 +122,7 @@ class Reduction:
             self,
             machine=replace(self.machine, bias=bias),
             errors=replace(self.errors, after=self.errors.after + shift),
-            threshold=f"{judges}: {wrong[0]:,} of them wrong before, {wrong[1]:,} after",
+            threshold=f"{judges}; {_change(*wrong)}",
         )
 
     def write_libsvm(self, path: str | PathLike[str]) -> None:
@@ -200,8 +200,8 @@ def reduce(
         Unlabelled rows like those to be predicted, for instance the training rows. They make the result much better on
         such rows. A fifth of them, if there are 100 or more, is held out from fitting to measure the error.
     objective : {"outputs", "norm"} or None, default None
-        What is minimised: "outputs", the error of the outputs on the rows (the default with rows), or "norm", the
-        distance in feature space (the default without).
+        What is minimised: "outputs", the error of the outputs on the rows (the default with rows and
+        method="together"), or "norm", the distance in feature space (the default otherwise).
     method : {"together", "one_by_one"}, default "together"
         Whether all vectors are optimised jointly, or extracted one by one as in the paper, which needs "norm".
     start : {"middles", "w_greedy"}, default "middles"
@@ -218,7 +218,11 @@ def reduce(
     Raises
     ------
     TypeError
-        If n is not a whole number, or the model is of a kind that cannot be read.
+        If n is not a whole number.
+    UnreadableModelError
+        If the model is not a kernel machine that dormie can read.
+    FileNotFoundError
+        If the model is a path and there is no such file.
     ValueError
         If n is less than 1, the options do not fit each other or the kernel, or there are no rows in `rows`.
 
@@ -240,8 +244,8 @@ def reduce(
     Reduced from ... vectors to 12, approximately: ... times less work. Machine(...)
     Distance in feature space: |w - w'| is ... % of |w|. ...
     Measured on 80 of the rows given, held out from fitting.
-    Outputs: off by ..., root mean square, and by ... at most.
-    Labels: ... % the same, ... of 80 not.
+    Outputs: root mean square error ... (... % of their standard deviation), largest ...
+    Labels: ... of 80 the same (... %).
     >>> small = reduction.to_sklearn()
     >>> small.support_vectors_.shape
     (12, 2)
@@ -268,6 +272,13 @@ def _check_size(n: int) -> None:
         raise TypeError(f"n must be a whole number of vectors, such as 40, got {n!r}")
     if n < 1:
         raise ValueError(f"n must be at least 1 vector, got {n}")
+
+
+def _change(before: int, after: int) -> str:
+    """How the number of errors changed; for several outputs it may rise, as each threshold is fitted on its own."""
+    if before == after:
+        return f"errors stayed at {after:,}"
+    return f"errors {'fell' if after < before else 'rose'} from {before:,} to {after:,}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -16,7 +16,7 @@ def report(
     """The text of `Reduction.report`."""
     lines = [_size(machine, original, exact), *([] if exact else _feature_space(distance)), *_on_rows(errors)]
     if threshold is not None:
-        lines.append(f"Threshold: moved to where it is wrong least often on {threshold}.")
+        lines.append(f"Threshold: refitted on {threshold}.")
     return "\n".join(lines)
 
 
@@ -43,15 +43,14 @@ def _feature_space(distance: Distance | None) -> list[str]:
 def _on_rows(errors: Errors) -> list[str]:
     rms, spread = (float(root_mean_square(part)) for part in (errors.rms, errors.spread))
     vary = spread > _CONSTANT * np.abs(errors.before).max()
-    of_spread = f" ({_percent(rms / spread)} of how much they vary)" if vary else ""
+    of_spread = f" ({_percent(rms / spread)} of their standard deviation)" if vary else ""
     lines = [
         f"Measured on {errors.rows}.",
-        f"Outputs: off by {rms:.3g}{of_spread}, root mean square, and by {errors.largest.max():.3g} at most.",
+        f"Outputs: root mean square error {rms:.3g}{of_spread}, largest {errors.largest.max():.3g}.",
     ]
     if errors.differing is not None:
-        lines.append(
-            f"Labels: {_percent(errors.agreement)} the same, {errors.differing:,} of {len(errors.before):,} not."
-        )
+        count = len(errors.before)
+        lines.append(f"Labels: {count - errors.differing:,} of {count:,} the same ({_percent(errors.agreement)}).")
     return lines
 
 

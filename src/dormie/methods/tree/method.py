@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
+from dormie.machine.rules import Value
 from dormie.methods.base import EFFORTS, CalibratedFitting, CalibratedStage, Method, Usable
 from dormie.methods.tree.stage import TreeWalk
 
@@ -17,6 +18,11 @@ class _TreeMethod(Method):
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:
+        if isinstance(machine.rule, Value):
+            return Usable(
+                f"{self.name} needs a risk, which regressors do not have; dormie.estimators.SupportVectorTree gives "
+                "estimates"
+            )
         least = _LEAST_SHRINKING * min(effort.tree_evaluations[0] for effort in EFFORTS.values())
         if machine.n_points < least:
             return Usable(

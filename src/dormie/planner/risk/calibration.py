@@ -17,6 +17,7 @@ import datetime
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, Context
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -134,11 +135,17 @@ def _require_enough(count: int, alpha: float, confidence: float) -> None:
     needed = rows_needed(alpha, confidence)
     if count >= needed:
         return
-    least = -math.expm1(math.log(1 - confidence) / count) if count else 1.0
+    at_best = f" ({count:,} rows can certify {_least_risk(count, confidence):g} at best)" if count else ""
     raise ValueError(
         f"{_promise(alpha, confidence)} needs at least {needed:,} held-out rows, and there are {count:,}: pass more "
-        f"rows, or allow a higher risk (the least that so many can show is {least:.4g})"
+        f"rows, or allow a higher risk{at_best}"
     )
+
+
+def _least_risk(count: int, confidence: float) -> float:
+    """The smallest risk that so many rows can certify, rounded up to two digits."""
+    least = -math.expm1(math.log(1 - confidence) / count)
+    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(least))
 
 
 def _require_enough_of_each(counts: Sequence[Count], alpha: float, confidence: float) -> None:

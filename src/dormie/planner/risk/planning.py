@@ -23,9 +23,9 @@ from dormie.methods.base import EFFORTS, CalibratedFitting, Effort, Sample, Stag
 from dormie.methods.dense import Dense
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.guarantee import Risk
-from dormie.plan.plan import Trial
+from dormie.plan.plan import CLEAR_WIN, Trial
 from dormie.planner.certified_candidates import candidates
-from dormie.planner.race import CLEAR_WIN, Candidate, Race
+from dormie.planner.race import Candidate, Race
 from dormie.planner.risk import calibrated_candidates
 from dormie.planner.risk.calibration import certify, require_enough_of_each, split
 from dormie.planner.risk.training_rows import without_certifying

@@ -50,9 +50,9 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
     shared = _Shared.of(machine, rows, _keys_of_points(machine))
     if shared.beyond_chance:
         warnings.warn(
-            f"{shared.rows:,} of the {rows.shape[0]:,} rows given equal support vectors: they look like rows the model "
-            "was trained on, whose distance from the decision boundary is inflated. The risk promised may not hold for "
-            "new rows: pass held-out rows",
+            f"{shared.rows:,} of the {rows.shape[0]:,} rows given equal support vectors: they look like rows "
+            "the model was trained on, which lie further from the decision boundary than new rows do. The risk "
+            "promised may not hold for new rows: pass held-out rows",
             TrainingRowsWarning,
             stacklevel=4,  # points to the caller of dormie.compile
         )
