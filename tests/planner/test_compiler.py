@@ -232,7 +232,7 @@ def test_classes_without_certifying_rows_are_warned_of() -> None:
         rows = centers[rng.choice(classes, 500)] + rng.normal(size=(500, 2))
         return dormie.compile(machine, rows, risk=0.1, per_class=True, methods=["tree"], effort="quick")
 
-    with pytest.warns(dormie.MissingClassWarning, match="no row to certify on is of class elm, oak: ") as caught:
+    with pytest.warns(dormie.MissingClassWarning, match="no certifying row is of class elm, oak: ") as caught:
         fast = compiled(0)
     assert caught[0].filename == __file__
     assert "the rows of each class (ash) get" in fast.explain()

@@ -107,7 +107,7 @@ class Evidence:
     date : str
         The day of the calibration in UTC, such as ``"2024-12-31"``.
     seed : int
-        The seed of the random split into rows that choose plans and rows that certify.
+        The seed of the random split into choosing and certifying rows.
     versions : dict of str to str
         The versions of dormie and of the packages that took part.
     classes : tuple of Count

@@ -110,9 +110,9 @@ def compile(
     Warns
     -----
     TrainingRowsWarning
-        If the rows to calibrate on look like training rows.
+        If the held-out rows look like training rows.
     MissingClassWarning
-        If no row to certify on belongs to some class, and `per_class` is set.
+        If no certifying row belongs to some class, and `per_class` is set.
 
     See Also
     --------
@@ -192,7 +192,7 @@ def _warn_of_missing_classes(plan: Plan) -> None:
     missing = [label for label in map(str, plan.machine.rule.classes) if label not in certified]
     if missing:
         warnings.warn(
-            f"no row to certify on is of class {few(missing)}: the risk promised for each class does not hold there. "
+            f"no certifying row is of class {few(missing)}: the risk promised for each class does not hold there. "
             "Pass rows of every class",
             MissingClassWarning,
             stacklevel=3,  # points to the caller of dormie.compile

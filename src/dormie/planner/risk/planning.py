@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Parts:
-    """Checked rows to fit approximations on, to choose cascades by, and to certify on."""
+    """Checked rows: those to fit approximations on, the choosing rows and the certifying rows."""
 
     fitting: Any
     choosing: Any
