@@ -1,4 +1,4 @@
-"""Virtual support vectors (Schoelkopf, Burges and Vapnik 1996; Burges and Schoelkopf 1997).
+"""Virtual support vectors (Schölkopf, Burges and Vapnik 1996; Burges and Schölkopf 1997).
 
 Rows that are transformed without changing their class are additional training rows, but there are too many of them to
 train on. The support vectors represent all rows, so it is enough to transform those:

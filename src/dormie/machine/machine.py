@@ -210,7 +210,7 @@ class Machine:
 
 def _in_words(input_map: Affine) -> str:
     """What an input map does to rows."""
-    done = {"centred": input_map.center.any(), "scaled": (input_map.scale != 1).any()}
+    done = {"centered": input_map.center.any(), "scaled": (input_map.scale != 1).any()}
     return " and ".join(word for word, does in done.items() if does) or "mapped"
 
 

@@ -205,7 +205,7 @@ def reduce(
     method : {"together", "one_by_one"}, default "together"
         Whether all vectors are optimised jointly, or extracted one by one as in the paper, which needs "norm".
     start : {"middles", "w_greedy"}, default "middles"
-        The initial vectors: k-means centres of the support vectors of each class, or support vectors chosen greedily
+        The initial vectors: k-means centers of the support vectors of each class, or support vectors chosen greedily
         to approximate w.
     seed : int, default 0
         Seed for everything random: the rows held out, the batches, and k-means.
@@ -316,7 +316,7 @@ def _tidied(original: Machine) -> Machine:
 
 
 def _in_coordinates_of(original: Machine, reduced: Machine) -> Machine:
-    """The reduced machine with the original's input map: a centre from rewriting is added back to the vectors."""
+    """The reduced machine with the original's input map: a center from rewriting is added back to the vectors."""
     if reduced.input_map is None or reduced.input_map is original.input_map:
         return reduced
     center: Floats = reduced.input_map.center
