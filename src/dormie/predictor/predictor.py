@@ -308,8 +308,7 @@ class Predictor:
 class AuditedPredictor(Predictor):
     """A predictor that compares a random share of its answers with those of the full machine.
 
-    `Predictor.audited` returns it. Only `predict` without a deadline is audited: what a deadline leaves settled is
-    certified.
+    `Predictor.audited` returns it. Answers given at a deadline are not audited: those marked settled are certified.
 
     Parameters
     ----------

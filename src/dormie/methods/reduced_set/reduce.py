@@ -308,7 +308,10 @@ def _without_loss(original: Machine, n: int) -> Machine | None:
 
 
 def _tidied(original: Machine) -> Machine:
-    """The machine to fit to. Not its exact rewrite, whose points need not look like rows and start less well."""
+    """The machine to fit to, with duplicates merged, zero weights dropped, and centered.
+
+    Other rewrites are skipped: their points need not resemble rows, so they make poor initial vectors.
+    """
     for name in ("merge_duplicates", "drop_zero_weights", "center"):
         if REWRITES[name].accepts(original):
             original = REWRITES[name].apply(original)

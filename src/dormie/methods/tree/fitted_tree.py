@@ -5,10 +5,10 @@
                path (orthogonal matching pursuit), out of support vectors and the vectors of a reduced set
     terminals  a linear model over *all* kernel values on the path, not a sum of scores fitted one by one
 
-A node is split where this most improves the linear models of both sides; otherwise it leads on unsplit. The models of a
-part are shrunk to the model of the whole (a ridge around it), so that neither few rows nor columns that are small in
-this part and large elsewhere give large weights. If there are few rows, synthetic rows are added: the tree is fitted to
-the machine's output, which can be evaluated anywhere.
+A node is split where this most improves the linear models of both sides; otherwise it has one child. A ridge
+shrinks the model of each side to its parent's, which keeps weights small where rows are few or a column is nearly zero.
+If there are few rows, synthetic rows are added: the tree is fitted to the machine's output, which can be evaluated
+anywhere.
 """
 
 from __future__ import annotations
