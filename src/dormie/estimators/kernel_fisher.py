@@ -57,6 +57,8 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         The coefficients alpha of the training rows.
     intercept_ : float
         The bias. It puts the threshold half way between the projected class means.
+    n_features_in_ : int
+        The number of features.
 
     Notes
     -----

@@ -59,15 +59,15 @@ def fitted(
         A machine, or a model that `dormie.read` reads.
     rows : array-like of shape (n_rows, n_features)
         Unlabelled rows to grow the tree on; at most 20,000 of them are used.
-    leaf_rows : int, default 30
+    leaf_rows : int, default=30
         The fewest rows on either side of a split, synthetic rows included.
-    height : int or None, default None
+    height : int or None, default=None
         The most nodes on a path; None for no limit.
-    evaluations : float or None, default 10.0
+    evaluations : float or None, default=10.0
         The most kernel evaluations of a row, on average over the rows; None for no limit.
-    seed : int, default 0
+    seed : int, default=0
         Seed for the rows used, the synthetic rows and the reduced set.
-    outputs : ndarray of shape (n_rows, n_outputs) or None, default None
+    outputs : ndarray of shape (n_rows, n_outputs) or None, default=None
         The machine's outputs for these rows, if they have been computed already.
 
     Returns
