@@ -1,4 +1,4 @@
-"""A support vector tree over strings: ten kernel evaluations a string in place of a hundred and seventy.
+"""A support vector tree over strings: ten kernel evaluations per string in place of a hundred and seventy.
 
     python examples/strings.py
 
@@ -107,8 +107,8 @@ def main() -> Result:
     machine = trained(X, y)
     tree = SupportVectorTree(machine, evaluations=10, random_state=0).fit(X)
     result = compared(machine, tree, X_new, y_new)
-    print(f"the machine   {result.support_vectors} kernel evaluations a strand, {result.machine_accuracy:.1%} right")
-    print(f"the tree      {result.evaluations:.1f} kernel evaluations a strand, {result.tree_accuracy:.1%} right")
+    print(f"the machine   {result.support_vectors} kernel evaluations per strand, {result.machine_accuracy:.1%} right")
+    print(f"the tree      {result.evaluations:.1f} kernel evaluations per strand, {result.tree_accuracy:.1%} right")
     print(f"same answer   for {result.agreement:.1%} of the strands, {result.times_faster:.0f} times faster\n")
     print(dormie.tree.export_text(tree, X_new, max_depth=2))
     return result

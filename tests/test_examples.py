@@ -23,5 +23,5 @@ def test_strings(capsys: pytest.CaptureFixture[str]) -> None:
     assert result.tree_accuracy > 0.95
     assert result.agreement > 0.96
     printed = capsys.readouterr().out
-    assert f"{result.support_vectors} kernel evaluations a strand" in printed
+    assert f"{result.support_vectors} kernel evaluations per strand" in printed
     assert "|--- k0 <= " in printed

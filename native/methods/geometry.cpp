@@ -179,7 +179,7 @@ class Geometry::Block {
 
     double *group_q(int g) const { return q_.get() + ptrdiff_t(g) * tall_ * R; }
 
-    // Grouped storage: height numbers a row, rows of a group side by side.
+    // Grouped storage: height numbers per row, rows of a group side by side.
     void move_column(double *data, ptrdiff_t height, int from, int to, ptrdiff_t used = -1) const {
         const double *a = data + (from / R) * height * R + from % R;
         double *b = data + (to / R) * height * R + to % R;

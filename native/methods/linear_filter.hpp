@@ -1,4 +1,4 @@
-// The linear filter (DeCoste & Mazzoni 2003): one vector an output, thresholds, and nothing else.
+// The linear filter (DeCoste & Mazzoni 2003): one vector per output, thresholds, and nothing else.
 //
 // The vectors work on rows as they come, the input map is in them already. In double, because what the map subtracts is
 // subtracted only in the end; and row by row, because reading a row takes as long as one product with it.

@@ -1,4 +1,4 @@
-// Reduced sets (Burges & Scholkopf 1997): a few vectors in place of all, and how far that can be off.
+// Reduced sets (Burges & Schölkopf 1997): a few vectors in place of all, and how far that can be off.
 //
 // Vectors z_1..z_n in an order in which prefixes serve too: level j uses the first n_j of them with weights of its own,
 // G' = sum_k gamma_k K(x, z_k) + b, and G lies within rho_j sqrt(K(x,x)) of it, rounding apart. Kernel values are in

@@ -10,7 +10,7 @@ class PlanFileError(ValueError):
 
 
 class TrainingRowsWarning(UserWarning):
-    """The calibration rows look like rows that the model was trained on, so a certified risk would be too low."""
+    """The held-out rows look like rows that the model was trained on, so a certified risk would be too low."""
 
 
 class MissingClassWarning(UserWarning):

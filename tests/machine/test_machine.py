@@ -51,9 +51,9 @@ def test_names_may_come_in_any_sequence() -> None:
 @pytest.mark.parametrize(
     ("center", "scale", "words"),
     [
-        ([1.0, 0.0], [1.0, 1.0], "centred input"),
+        ([1.0, 0.0], [1.0, 1.0], "centered input"),
         ([0.0, 0.0], [1.0, 2.0], "scaled input"),
-        ([1.0, 0.0], [1.0, 2.0], "centred and scaled input"),
+        ([1.0, 0.0], [1.0, 2.0], "centered and scaled input"),
         ([0.0, 0.0], [1.0, 1.0], "mapped input"),
     ],
 )

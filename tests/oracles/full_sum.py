@@ -135,7 +135,7 @@ def argmax(outputs: Sequence[float], last_of_equal: bool) -> int:
 
 
 def reduced_set_interval(machine: Machine, points: Any, gamma: Any, row: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Burges & Scholkopf: sum_k gamma_k K(x, z_k) + b of every output, and |w - w'| sqrt(K(x,x)), in real numbers."""
+    """Burges & Schölkopf: sum_k gamma_k K(x, z_k) + b of every output, and |w - w'| sqrt(K(x,x)), in real numbers."""
     with mpmath.workdps(_DIGITS):
         x = mapped(machine, row, mpmath.mpf)
         root = mpmath.sqrt(kernel_value(machine.kernel, x, x, mpmath.mpf))

@@ -21,7 +21,7 @@ from tests.simplify.machines import (
 )
 
 
-def _off_centre(seed: int, offset: float, input_map: bool = False) -> tuple[Machine, Floats]:
+def _off_center(seed: int, offset: float, input_map: bool = False) -> tuple[Machine, Floats]:
     rng = np.random.default_rng(seed)
     points, rows = rng.normal(size=(10, 4)) + offset, rng.normal(size=(6, 4)) + offset
     scaler = affine(rng.normal(size=4), rng.uniform(0.5, 2, size=4)) if input_map else None
@@ -40,10 +40,10 @@ def test_outputs_stay(drawn: tuple[Machine, Floats]) -> None:
 
 
 @given(st.integers(0, 10**6), st.floats(3.0, 1e3), st.booleans())
-def test_the_function_stays_in_real_numbers_and_the_points_become_centred(
+def test_the_function_stays_in_real_numbers_and_the_points_become_centered(
     seed: int, offset: float, mapped: bool
 ) -> None:
-    before, rows = _off_centre(seed, offset, mapped)
+    before, rows = _off_center(seed, offset, mapped)
     assert center.accepts(before)
     after = center.apply(before)
     assert_same_outputs(before, after, rows)
@@ -57,8 +57,8 @@ def test_the_function_stays_in_real_numbers_and_the_points_become_centred(
 
 
 @given(st.integers(0, 10**6), st.sampled_from([5.0, 1e4, 1e8]))
-def test_nothing_is_rounded_where_points_are_nearer_to_the_centre_than_to_zero(seed: int, offset: float) -> None:
-    before, _ = _off_centre(seed, offset)
+def test_nothing_is_rounded_where_points_are_nearer_to_the_center_than_to_zero(seed: int, offset: float) -> None:
+    before, _ = _off_center(seed, offset)
     assume(np.abs(before.points - before.points.mean(axis=0)).max() < before.points.min() / 2)
     after = center.apply(before)
     assert after.input_map is not None
@@ -78,7 +78,7 @@ def test_whole_numbers_stay_exact_everywhere(seed: int) -> None:
 
 
 def test_expanded_squares_become_accurate() -> None:
-    before, rows = _off_centre(1, 1e6)
+    before, rows = _off_center(1, 1e6)
     after = center.apply(before)
     assert after.input_map is not None
     assert _error_of_expanded_squares(before.points, rows) > 1e-5
@@ -103,7 +103,7 @@ def test_a_constant_feature_becomes_zero() -> None:
     assert center.apply(machine).points[:, 0].tolist() == [0.0, 0.0]
 
 
-def test_sparse_centred_or_empty_machines_are_left_alone() -> None:
+def test_sparse_centered_or_empty_machines_are_left_alone() -> None:
     rng = np.random.default_rng(0)
     sparse = np.array([[1.0, 0.0], [1.0, 0.0]])
     assert not center.accepts(machine_of(RBF(1.0), sparse, [1.0, 1.0]))

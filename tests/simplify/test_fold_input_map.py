@@ -51,7 +51,7 @@ def test_the_folded_numbers_are_those_of_the_formula() -> None:
     assert after.bias.tolist() == [1.0 - 0.5 * 3.0]
 
 
-def test_the_map_stays_where_the_centre_would_dwarf_the_outputs() -> None:
+def test_the_map_stays_where_the_center_would_dwarf_the_outputs() -> None:
     assert fold_input_map.accepts(_scaled(center=24.0, scale=1.0))  # 2 * 24 is 16 times 2 + 1
     assert not fold_input_map.accepts(_scaled(center=24.1, scale=1.0))
     assert not fold_input_map.accepts(_scaled(center=24.0, scale=-0.9))

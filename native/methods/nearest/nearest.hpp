@@ -105,7 +105,7 @@ class NearestByQuery final : public Nearest {
     const Spare<Block> spare_;  // for single rows
 };
 
-// The order of the cell whose centre is nearest, in few coordinates.
+// The order of the cell whose center is nearest, in few coordinates.
 class NearestByCell final : public Nearest {
   public:
     // centers: cells x components; orders: cells x the last step, points of the machine.

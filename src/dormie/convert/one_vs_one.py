@@ -21,7 +21,7 @@ def expand(packed: Floats, n_support: Any) -> Floats:
     """The weights (L x k(k-1)/2) of packed coefficients ((k - 1) x L) of vectors grouped by class."""
     k, total = len(n_support), packed.shape[1]
     if packed.shape[0] != k - 1 or sum(n_support) != total:
-        raise ValueError(f"{packed.shape[0]} x {total} coefficients do not fit {list(n_support)} vectors a class")
+        raise ValueError(f"{packed.shape[0]} x {total} coefficients do not fit {list(n_support)} vectors per class")
     ends = np.cumsum(n_support)
     group = [slice(end - n, end) for end, n in zip(ends, n_support, strict=True)]
     weights = np.zeros((total, k * (k - 1) // 2))

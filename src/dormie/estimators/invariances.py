@@ -37,13 +37,15 @@ class Shifts:
         How many pixels to shift by.
     directions : {4, 8}, default=4
         4 for up, down, left and right; 8 for the diagonals as well.
-    shape : tuple of int, optional
+    shape : tuple of int, default=None
         (height, width) or (height, width, channels) of an image (default: square, with one channel).
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
+    TypeError
+        If a parameter is of the wrong type.
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -83,13 +85,15 @@ class Rotations:
     ----------
     degrees : float, default=10.0
         The angle.
-    shape : tuple of int, optional
+    shape : tuple of int, default=None
         (height, width) or (height, width, channels) of an image (default: square, with one channel).
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
+    TypeError
+        If a parameter is of the wrong type.
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -125,13 +129,15 @@ class Thickness:
     amount : float, default=0.5
         How far every pixel moves towards the largest value (thicker) or the smallest value (thinner) among itself and
         its four neighbours; above 0 and at most 1.
-    shape : tuple of int, optional
+    shape : tuple of int, default=None
         (height, width) or (height, width, channels) of an image (default: square, with one channel).
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
+    TypeError
+        If a parameter is of the wrong type.
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------

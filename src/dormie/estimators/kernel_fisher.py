@@ -1,4 +1,4 @@
-"""Kernel Fisher discriminants (Mika, Raetsch, Weston, Schoelkopf and Mueller 1999).
+"""Kernel Fisher discriminants (Mika, Rätsch, Weston, Schölkopf and Müller 1999).
 
 The discriminant is the direction w = sum_i alpha_i phi(x_i) along which the class means are furthest apart relative to
 the scatter within the classes. It maximises (alpha.(M_1 - M_0))^2 / alpha.N alpha, where M_j is the mean of the columns
@@ -57,6 +57,8 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
         The coefficients alpha of the training rows.
     intercept_ : float
         The bias. It puts the threshold half way between the projected class means.
+    n_features_in_ : int
+        The number of features.
 
     Notes
     -----

@@ -51,19 +51,19 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
 
     Parameters
     ----------
-    estimator : estimator or Machine, optional
+    estimator : estimator or Machine, default=None
         A scikit-learn model that `dormie.read` can read, such as ``SVC()`` (the default), ``SVR``, ``OneClassSVM``,
         ``KernelRidge`` or a pipeline that ends in one; or a `dormie.Machine`.
     method : {"fitted", "greedy"}, default="fitted"
         How the tree is grown: "fitted" trees are more accurate, "greedy" ones are those of the paper.
-    leaf_rows : int, optional
+    leaf_rows : int, default=None
         "fitted": the fewest rows on either side of a split, synthetic rows included (default 30). "greedy": a node
         with at most this many rows is not split (default 5).
-    height : int, optional
+    height : int, default=None
         The most kernel evaluations that any row may take (default: no limit).
     evaluations : float or None, default=10.0
         The most kernel evaluations that the rows given to `fit` may take on average; None for no limit.
-    random_state : int, RandomState instance or None, optional
+    random_state : int, RandomState instance or None, default=None
         The seed of the draws while the tree is grown.
 
     Attributes
@@ -118,7 +118,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         ----------
         X : array-like, sparse matrix, data frame or sequence of objects, with n_rows rows
             The rows to grow the tree on.
-        y : array-like of shape (n_rows,), optional
+        y : array-like of shape (n_rows,), default=None
             Their labels or values. With `y`, a clone of the estimator is trained on X and y; without, an estimator that
             is fitted already is used as it is. A Machine, or a model in a FrozenEstimator, is always used as it is.
 
@@ -222,7 +222,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
             The rows.
         y : array-like of shape (n_rows,)
             Their true labels or values.
-        sample_weight : array-like of shape (n_rows,), optional
+        sample_weight : array-like of shape (n_rows,), default=None
             The weights of the rows.
 
         Returns

@@ -1,4 +1,4 @@
-"""Virtual support vectors (Schoelkopf, Burges and Vapnik 1996; Burges and Schoelkopf 1997).
+"""Virtual support vectors (Schölkopf, Burges and Vapnik 1996; Burges and Schölkopf 1997).
 
 Rows that are transformed without changing their class are additional training rows, but there are too many of them to
 train on. The support vectors represent all rows, so it is enough to transform those:
@@ -37,7 +37,7 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     invariances : callable or sequence of callables
         How rows may be transformed: `Shifts`, `Rotations` or `Thickness` of `dormie.estimators.invariances`, or any
         function from rows to transformed rows or to a list of such arrays.
-    estimator : estimator, optional
+    estimator : estimator, default=None
         The classifier to train, both times with the same parameters: ``SVC()`` (the default), ``NuSVC()``, or a
         compatible one, such as the faster SVC of scikit-learn-intelex.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -52,6 +52,8 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         The result of the second training: one, or with "ovr" and more than two classes one for each class.
     first_estimators_ : list of estimators
         The result of the first training, for comparison.
+    n_features_in_ : int
+        The number of features.
 
     Notes
     -----

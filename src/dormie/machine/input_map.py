@@ -27,7 +27,7 @@ class Affine:
         What is subtracted from each feature.
     scale : array-like of shape (d,)
         What each feature is divided by, then. No entry may be 0.
-    steps : tuple of (str, array-like of shape (d,)) pairs, default ()
+    steps : tuple of (str, array-like of shape (d,)) pairs, default=()
         How the model itself computes the map, where that differs from one subtraction and one division: a sequence of
         "subtract", "divide", "multiply" and "add", each with a number for each feature. The result differs from that
         of center and scale only in its rounding.

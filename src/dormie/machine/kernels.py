@@ -142,9 +142,9 @@ class Polynomial(Kernel):
     ----------
     gamma : float
         Positive factor of the inner product.
-    coef0 : float, default 0.0
+    coef0 : float, default=0.0
         Constant term. A negative one makes the kernel indefinite, and geometric bounds are then not used.
-    degree : int, default 3
+    degree : int, default=3
         Integer power, from 1 to 1,000,000.
 
     Raises
@@ -243,7 +243,7 @@ class Sigmoid(Kernel):
     ----------
     gamma : float
         Factor of the inner product.
-    coef0 : float, default 0.0
+    coef0 : float, default=0.0
         Constant term.
 
     Raises
@@ -357,9 +357,9 @@ class Custom(Kernel):
     ----------
     function : callable
         `function(a, b)` returns the kernel matrix of two sets of rows, of shape `(len(a), len(b))`.
-    positive_semidefinite : bool, default False
+    positive_semidefinite : bool, default=False
         Whether the function is an inner product in some feature space.
-    nonnegative : bool, default False
+    nonnegative : bool, default=False
         Whether the function never returns negative values.
 
     Examples

@@ -45,11 +45,11 @@ class Machine:
         The constants b; a number serves all outputs.
     rule : Rule
         One of `dormie.rules`: how outputs become an answer.
-    input_map : Affine or None, default None
+    input_map : Affine or None, default=None
         Applied to every row first.
-    feature_names : sequence of str or None, default None
+    feature_names : sequence of str or None, default=None
         The columns that a data frame must have, in order.
-    blas_products : bool, default False
+    blas_products : bool, default=False
         Whether the model computes inner products with BLAS, as scikit-learn's LIBSVM does for dense rows, and not one
         product after the other. The two differ in rounding, which decides ties.
 
@@ -214,7 +214,7 @@ def _counted(count: int, noun: str) -> str:
 
 def _in_words(input_map: Affine) -> str:
     """What an input map does to rows."""
-    done = {"centred": input_map.center.any(), "scaled": (input_map.scale != 1).any()}
+    done = {"centered": input_map.center.any(), "scaled": (input_map.scale != 1).any()}
     return " and ".join(word for word, does in done.items() if does) or "mapped"
 
 

@@ -176,7 +176,7 @@ class Sign(ClassRule):
     ----------
     classes : array-like of 2 labels
         The label of negative and the label of positive outputs.
-    zero : int, default 1
+    zero : int, default=1
         The position in `classes` that answers an output of exactly 0.
 
     Raises
@@ -248,9 +248,9 @@ class OneVsOneVote(ClassRule):
     ----------
     classes : array-like of k labels
         The labels, in the order in which the pairs count them.
-    break_ties : bool, default False
+    break_ties : bool, default=False
         scikit-learn's option: votes plus summed outputs decide, not votes alone.
-    shape : {"ovr", "ovo"}, default "ovr"
+    shape : {"ovr", "ovo"}, default="ovr"
         scikit-learn's `decision_function_shape`: one decision value for each class, or one for each pair.
 
     Raises
@@ -374,7 +374,7 @@ class Argmax(ClassRule):
     ----------
     classes : array-like of k labels
         The label of each output.
-    last_of_equal : bool, default False
+    last_of_equal : bool, default=False
         Whether the last of equal largest outputs wins, not the first.
 
     Raises
@@ -424,9 +424,9 @@ class Value(Rule):
 
     Parameters
     ----------
-    tolerance : float, default 0.0
+    tolerance : float, default=0.0
         The largest error allowed in a value.
-    flat : bool, default True
+    flat : bool, default=True
         Whether a single output is returned as a vector, not as a matrix with one column.
 
     Raises

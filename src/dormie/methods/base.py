@@ -61,7 +61,7 @@ class Stage(ABC):
         """Settle as many of the rows as possible; the rows are checked (see `dormie.machine.rows`)."""
 
     def bounds(self, rows: Any, budget: int) -> tuple[Floats, Floats] | None:  # noqa: ARG002 - for stages that narrow
-        """Certified low and high ends of every output, for at most `budget` kernel evaluations a row.
+        """Certified low and high ends of every output, for at most `budget` kernel evaluations per row.
 
         None where the budget is too small for any bound.
         """

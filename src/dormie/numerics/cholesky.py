@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular solves from scipy.linalg, which is imported when first used: it takes long."""
+"""Cholesky factors and triangular solves, by scipy.linalg. It is slow to import, so each function imports it itself."""
 
 from __future__ import annotations
 

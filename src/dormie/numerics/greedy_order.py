@@ -2,7 +2,7 @@
 
 The radius of an interval is rho R: the distance of w from the span of the landmarks times that of the row (derived in
 `dormie.methods.geometry.span`). `WGreedy` takes next the point that reduces rho most. `SGMA`, the order of DeCoste 2002
-(sparse greedy matrix approximation, Smola & Scholkopf 2000), takes the point that reduces R most, over the points
+(sparse greedy matrix approximation, Smola & Schölkopf 2000), takes the point that reduces R most, over the points
 themselves. `RadiusGreedy`, which the planner uses, reduces their product over sample rows. None of them forms the whole
 kernel matrix.
 """

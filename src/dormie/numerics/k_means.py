@@ -1,4 +1,4 @@
-"""Weighted k-means: gives the initial vectors of reduced sets, and the cells of the nearest-neighbour stage."""
+"""Weighted k-means: gives the initial vectors of reduced sets, and the cells of the nearest stage."""
 
 from __future__ import annotations
 

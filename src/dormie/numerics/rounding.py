@@ -214,9 +214,9 @@ def feature_space_margin(kernel: Kernel, norms: Floats) -> Margin:
 def _map_error(input_map: Affine | None) -> tuple[float, float]:
     """The numbers a and b such that mapping in float64 moves a row of mapped norm t by at most (a t + b) u.
 
-    Each step has an error of u times its result. The later steps turn that into u |x' - h|, where x' is the mapped row
-    and h the image of 0 under them. Sparse rows are multiplied by the rounded inverse, not divided: one rounding more.
-    Where the map has steps, its center and scale are rounded too, which adds at most twice as much again.
+    A step's result has a relative error u. After the later steps that is an error of u |x' - h| in the mapped row x',
+    where h is what those steps make of 0. Sparse rows are multiplied by the rounded inverse, not divided: one rounding
+    more. Where the map has steps, its center and scale are rounded too, which adds at most twice as much again.
     """
     if input_map is None:
         return 0.0, 0.0

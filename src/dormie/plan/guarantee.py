@@ -108,10 +108,10 @@ class Evidence:
     date : str
         The day of the calibration in UTC, such as ``"2024-12-31"``.
     seed : int
-        The seed of the random split into rows that choose plans and rows that certify.
-    versions : dict of str to str
+        The seed of the random split into choosing and certifying rows.
+    versions : dict of str to str, default={}
         The versions of dormie and of the packages that took part.
-    classes : tuple of Count
+    classes : tuple of Count, default=()
         For a risk that holds in each class: the label, the rows and the disagreements of every class. Otherwise empty.
 
     Raises
@@ -165,8 +165,10 @@ class Risk:
 
     Raises
     ------
-    TypeError, ValueError
-        If `alpha` or `confidence` is not a number between 0 and 1, or if the evidence does not support them.
+    TypeError
+        If `alpha` or `confidence` is not a number.
+    ValueError
+        If `alpha` or `confidence` is not between 0 and 1, or if the evidence does not support them.
 
     Notes
     -----

@@ -51,12 +51,12 @@ class Plan:
     source : Source
         What the plan was compiled from: a description of the model, its number of support vectors, the versions of the
         packages, and how many seconds compiling took.
-    rewrites : tuple of str
+    rewrites : tuple of str, default=()
         The names of the exact simplifications that were applied, in order.
-    trials : tuple of Trial
+    trials : tuple of Trial, default=()
         The cascades that were timed: each with its stages, the share of rows settled before the dense stage, and the
         microseconds per row.
-    note : str
+    note : str, default=""
         Why the guarantee differs from the one that was asked for; empty where it does not.
 
     Raises

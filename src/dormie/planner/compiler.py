@@ -71,23 +71,23 @@ def compile(
     ----------
     model : estimator, Machine, str or path-like
         A fitted scikit-learn model, a `Machine`, or the path of a LIBSVM model file; see `dormie.read`.
-    rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), optional
+    rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         Sample rows without labels, on which candidate stages are timed (default: rows generated from the support
         vectors). With a risk they also certify it: they are required, and must not have been used for training.
-    fit_rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), optional
+    fit_rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         With a risk, rows without labels that approximations are fitted on. Training rows may be used (default: the
         support vectors and a part of `rows`).
-    risk : float, optional
+    risk : float, default=None
         For classifiers, the share of rows that may get another answer than the model's, such as 0.001. If no plan with
         that risk is both certified and faster than the exact plan, the exact plan is returned.
     confidence : float, default=0.95
         The probability, over the draw of `rows`, that the risk holds.
     per_class : bool, default=False
         Whether the risk must hold for the rows of each class separately.
-    tolerance : float, optional
+    tolerance : float, default=None
         For regressors, the largest error of a value. By default values are exact, except that a `Machine` whose `Value`
         rule has a tolerance keeps that one.
-    methods : sequence of str, optional
+    methods : sequence of str, default=None
         The names of the methods to choose stages from (default: all). An empty list gives the full sum alone. A named
         method that cannot serve the model is an error. Without a risk, the cheapest cascade of the named methods is
         taken, even if the full sum alone would be faster.
@@ -108,14 +108,16 @@ def compile(
         If the model is not a kernel machine that dormie can read.
     FileNotFoundError
         If the model is a path and there is no such file.
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range, if a named method cannot serve the model, or if there are
-        too few rows to certify the risk.
+    TypeError
+        If a parameter is of the wrong type.
+    ValueError
+        If a parameter is out of range, if a named method cannot serve the model, or if there are too few rows to certify
+        the risk.
 
     Warns
     -----
     TrainingRowsWarning
-        If the rows to calibrate on look like training rows.
+        If the held-out rows look like training rows.
     MissingClassWarning
         If `per_class` is set and some class does not occur among the certifying rows.
 

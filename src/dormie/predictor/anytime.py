@@ -54,7 +54,10 @@ class Step:
 
     @property
     def p_positive(self) -> Floats:
-        """DeCoste's estimate of the probability that an output is positive: high / (high - low) if low < 0 < high."""
+        """DeCoste's estimate of the probability that an output is positive.
+
+        It is high / (high - low) if low < 0 < high, 1 if low >= 0, 0 if high <= 0.
+        """
         up, down = np.maximum(self.high, 0), np.maximum(-self.low, 0)
         otherwise = (self.low >= 0).astype(np.float64)
         return np.asarray(np.divide(up, up + down, out=otherwise, where=up + down > 0))

@@ -105,7 +105,7 @@ class Predictor:
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
             The rows. With a Python function as kernel, any sequence of objects.
-        deadline : float, optional
+        deadline : float, default=None
             Seconds from now until answers are due, settled or not. Rows are checked for NaN first, however little time
             that leaves.
 
@@ -117,8 +117,10 @@ class Predictor:
 
         Raises
         ------
-        TypeError, ValueError
-            If rows are NaN, infinite, or of the wrong shape or type, or if the deadline is not a number.
+        TypeError
+            If rows are of the wrong type, or if the deadline is not a number.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape, or if the deadline is NaN.
         """
         machine = self.plan.machine
         if deadline is None:
@@ -160,7 +162,7 @@ class Predictor:
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
             The rows.
-        budget : int, optional
+        budget : int, default=None
             The most kernel evaluations per row. Without a budget, the full sum is computed, and the intervals are as
             wide as its rounding error.
 
@@ -172,8 +174,10 @@ class Predictor:
 
         Raises
         ------
-        TypeError, ValueError
-            If the rows cannot be used, or if the budget is not a whole number from 0 on.
+        TypeError
+            If rows are of the wrong type, or if the budget is not a whole number.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape, or if the budget is negative.
         """
         budget = None if budget is None else _evaluations(budget)
         low, high = anytime.interval(self._narrowing, self._dense.full_sum, check_rows(X, self.plan.machine), budget)
@@ -195,8 +199,10 @@ class Predictor:
 
         Raises
         ------
-        TypeError, ValueError
-            If there is more than one row, or if it cannot be used.
+        TypeError
+            If the row is of the wrong type.
+        ValueError
+            If there is more than one row, or if it is NaN, infinite, or of the wrong shape.
         """
         machine = self.plan.machine
         one = np.reshape(x, (1, -1)) if machine.of_vectors and np.ndim(x) == 1 else x
@@ -250,9 +256,9 @@ class Predictor:
             The share of the rows to audit. Each of them costs one full evaluation.
         confidence : float, default=0.99
             While the promise holds, the probability of ever raising a false alarm is at most ``1 - confidence``.
-        callback : callable, optional
+        callback : callable, default=None
             Called with the `Status` once the promise is broken, before the warning.
-        seed : int, optional
+        seed : int, default=None
             The seed of the draw. By default every audit draws other rows, so that many short runs audit different ones.
 
         Returns
@@ -262,8 +268,10 @@ class Predictor:
 
         Raises
         ------
-        TypeError, ValueError
-            If a parameter is of the wrong type or out of range.
+        TypeError
+            If a parameter is of the wrong type.
+        ValueError
+            If a parameter is out of range.
 
         Notes
         -----
@@ -318,8 +326,7 @@ class Predictor:
 class AuditedPredictor(Predictor):
     """A predictor that compares a random share of its answers with those of the full machine.
 
-    `Predictor.audited` returns it. Only `predict` without a deadline is audited: what a deadline leaves settled is
-    certified.
+    `Predictor.audited` returns it. Answers given at a deadline are not audited: those marked settled are certified.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 """The origin of an RBF machine is moved to the mean of its points: K depends only on differences x - s.
 
 It pays because the native core computes |x - s|^2 as |x|^2 - 2 x.s + |s|^2, which cancels badly far from the origin. If
-points also lie far from each other (clusters 1e8 apart), subtracting any centre loses the digits that distinguish near
+points also lie far from each other (clusters 1e8 apart), subtracting any center loses the digits that distinguish near
 points. Such machines are not changed, and are evaluated by differences.
 
 Preserves every kernel value up to a relative change of 2 gamma sum_j |x_j - s_j| u (|x_j - c_j| + |s_j - c_j|),
-u = 2^-53: the two subtractions have errors of half a unit in the last place each. Most of them are exact: the centre
+u = 2^-53: the two subtractions have errors of half a unit in the last place each. Most of them are exact: the center
 c_j is a multiple of a power of two close to the standard deviation of feature j, so s_j - c_j is exact wherever c_j is
 no further from s_j than 0 is, and always for integers and other numbers of few bits.
 
@@ -26,7 +26,7 @@ from dormie.numerics.rounding import UNIT
 
 _LARGEST = 1e150  # the squares of larger coordinates overflow
 _MOST_MOVED = 2.0**-40
-_SPARSE = 0.5  # with this share of zeros or more, sparse points save more than centring does
+_SPARSE = 0.5  # with this share of zeros or more, sparse points save more than centering does
 
 
 def accepts(machine: Machine) -> bool:

@@ -1,7 +1,7 @@
 """The input map of a linear machine is folded into its points and bias: s . (x - c)/a = (s/a) . x - (s/a) . c.
 
 Preserves every output to about 16 times the rounding error of the machine before, for rows of mapped size about one.
-Subtracting the centre first keeps that error small, whereas the folded form adds two numbers of the size of w . c/a
+Subtracting the center first keeps that error small, whereas the folded form adds two numbers of the size of w . c/a
 that cancel. So the map is kept where folding would cost more than four bits, that is, where for some output
 sum_j |w_j c_j/a_j| exceeds 16 times |b| + sum_j |w_j|; and where a quotient would overflow or underflow.
 """

@@ -431,7 +431,7 @@ def _values(model: Any) -> Any:
 def test_arrays_that_do_not_fit_together_are_refused() -> None:
     model = SVC().fit(X, FOUR)
     model.dual_coef_ = model._dual_coef_ = model.dual_coef_[:, :-1]
-    with pytest.raises(UnreadableModelError, match=r"do not fit .* vectors a class"):
+    with pytest.raises(UnreadableModelError, match=r"do not fit .* vectors per class"):
         read(model)
 
 

@@ -27,6 +27,6 @@ def test_a_risk_plan_is_calibrated_on_rows_that_are_not_predicted() -> None:
 
 def test_a_case_with_too_few_rows_to_calibrate_on_says_so() -> None:
     with pytest.raises(
-        ValueError, match=r"made up has 100 rows to predict, and a risk of 0\.1 needs 234 to calibrate on"
+        ValueError, match=r"made up has 100 rows to predict, and a risk of 0\.1 needs 234 held-out rows"
     ):
         with_risk(cases.Case("made up", MODELS["two classes"], X[300:400] / 16), 0.1)

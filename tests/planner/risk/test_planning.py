@@ -95,7 +95,7 @@ def test_no_row_both_certifies_and_is_fitted_on_or_chosen_by(count: int, seed: i
 def test_rows_that_certify_are_left_out_of_those_to_fit_on(moons: tuple[SVC, Any, Any]) -> None:
     svc, rows, unseen = moons
     machine, request = dormie.read(svc), Request(_ALPHA, 0.95, False, 0)
-    with pytest.warns(dormie.TrainingRowsWarning, match=r"rows that certify the risk are among fit_rows"):
+    with pytest.warns(dormie.TrainingRowsWarning, match=r"certifying rows are among fit_rows"):
         parts = Parts.of(machine, rows, np.vstack([rows, unseen]), request)
     assert {row.tobytes() for row in parts.certifying}.isdisjoint(row.tobytes() for row in parts.fitting)
     assert len(parts.fitting) == len(rows) + len(unseen) - len(parts.certifying)

@@ -40,7 +40,7 @@ def require_one_class_a_row(model: Any) -> None:
     from sklearn.base import is_classifier  # optional
 
     if model.multilabel_:
-        raise unreadable(model, "multilabel answers are not one class a row. Compile each of model.estimators_")
+        raise unreadable(model, "multilabel answers are not one class per row. Compile each of model.estimators_")
     if len(model.classes_) < 2:
         raise unreadable(model, "it was fitted on one class only. Fit it on rows of every class")
     if not is_classifier(model.estimator):

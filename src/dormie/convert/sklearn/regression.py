@@ -106,7 +106,7 @@ def _covariance_with_rbf(model: Any) -> Covariance:
 
 
 def _mean_by_hand(model: Any) -> str:
-    """Python code that makes a machine of any Gaussian process; its targets were centred and scaled for the fit."""
+    """Python code that makes a machine of any Gaussian process; its targets were centered and scaled for the fit."""
     flat = np.size(model.alpha_) == len(model.X_train_)
     return (
         "dormie.Machine(dormie.kernels.Custom(model.kernel_), model.X_train_, model.alpha_ * model._y_train_std, "

@@ -123,7 +123,7 @@ def as_record(comparison: Comparison) -> dict[str, Any]:
         "model": comparison.model,
         "rows": comparison.rows,
         "notes": list(comparison.notes),
-        "unit": "microseconds a row",
+        "unit": "microseconds per row",
         "reference": comparison.reference.peer,
         "peers": [{**asdict(standing), **_ratios(standing, comparison)} for standing in comparison.standings],
         "left_out": comparison.left_out,

@@ -39,9 +39,9 @@ class Dataset:
         The training rows in float64: dense, except for a9a and w8a, which are scipy CSR arrays.
     y : ndarray of int of shape (n_rows,)
         Their labels.
-    X_test : ndarray or CSR array of shape (n_test_rows, n_features), optional
+    X_test : ndarray or CSR array of shape (n_test_rows, n_features), default=None
         The rows of the official test part; None if the data set has none.
-    y_test : ndarray of int of shape (n_test_rows,), optional
+    y_test : ndarray of int of shape (n_test_rows,), default=None
         Their labels; None if there is no test part.
 
     Examples

@@ -42,7 +42,7 @@ PAPERS = {
         decoste2002_figures.draw,
     ),
     "burges1997": Paper(
-        "Burges and Schoelkopf, Improving the Accuracy and Speed of Support Vector Machines, NIPS 1997",
+        "Burges and Schölkopf, Improving the Accuracy and Speed of Support Vector Machines, NIPS 1997",
         burges1997.tables,
         small=burges1997.small_tables,
     ),

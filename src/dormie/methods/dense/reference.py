@@ -11,7 +11,7 @@ from dormie.numerics.reference import interval, settled_between
 
 
 def decide(machine: Machine, rows: Any) -> tuple[Any, int, Any]:
-    """Answers, kernel evaluations a row, and the indices of rows that rounding leaves open (None: no such row)."""
+    """Answers, kernel evaluations per row, and the indices of rows that rounding leaves open (None: no such row)."""
     middle, radius = interval(machine, rows)
     with np.errstate(over="ignore", invalid="ignore"):
         settled = settled_between(machine, rows, middle - radius, middle + radius)

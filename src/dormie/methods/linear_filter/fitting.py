@@ -65,7 +65,7 @@ def _line_near_boundary(f: Floats, g: Floats) -> tuple[float, float]:
 
 
 def _least_squares(x: Floats, ridge: float) -> Callable[[Floats], Floats]:
-    """The function from targets of centred rows x, less their mean, to the vector of ridge regression."""
+    """The function from targets of centered rows x, less their mean, to the vector of ridge regression."""
     n, d = x.shape
     if n < d:
         rows = np.linalg.inv(x @ x.T + ridge * np.eye(n))

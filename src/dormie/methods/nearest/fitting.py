@@ -119,7 +119,7 @@ def _slope(machine: Machine, basis: Floats, rows: Any) -> float:
 
 
 def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, seed: int) -> Arrays:
-    """k-means centres of the rows' components, and for each cell the order of points by the mean score of its rows."""
+    """k-means centers of the rows' components, and for each cell the order of points by the mean score of its rows."""
     if not cells:
         return {"centers": np.empty((0, len(basis))), "orders": np.empty((0, count), dtype=np.int64)}
     z = x @ basis.T

@@ -65,7 +65,7 @@ def decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Float
 
 
 def cells_of(centers: Floats, z: Floats) -> Any:
-    """The nearest centre of each row, given the components z of the rows."""
+    """The nearest center of each row, given the components z of the rows."""
     return (z @ centers.T - np.einsum("ij,ij->i", centers, centers) / 2).argmax(axis=1)
 
 

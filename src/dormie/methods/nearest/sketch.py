@@ -15,7 +15,7 @@ from dormie.machine.typing import Positions
 
 
 def principal_directions(points: Floats, p: int) -> Floats:
-    """The first p principal directions of the points, not centred: p x d, orthonormal."""
+    """The first p principal directions of the points, not centered: p x d, orthonormal."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = points.T @ points
     if not np.isfinite(squares).all():

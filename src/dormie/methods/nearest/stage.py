@@ -119,7 +119,7 @@ class Nearest(CalibratedStage):
 
     @property
     def overhead(self) -> float:
-        """Cost of the sketch in kernel evaluations a row: its components, and its values at the points or centres."""
+        """Cost of the sketch in kernel evaluations per row: its components, and its values at the points or centers."""
         p, d = self.arrays["basis"].shape
         return float(p + (p + 2) * (len(self.arrays["centers"]) or self.machine.n_points) / d)
 

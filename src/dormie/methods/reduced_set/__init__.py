@@ -1,4 +1,4 @@
-"""Reduced sets (Burges & Scholkopf 1997): few vectors that approximate many.
+"""Reduced sets (Burges & Schölkopf 1997): few vectors that approximate many.
 
 fitting          `fit`: initial vectors, optimisation, weights
 outputs          objective: error of the outputs on rows      norm          objective: distance |w - w'|

@@ -1,4 +1,4 @@
-"""Fitting reduced sets: few vectors, shared by all outputs, that approximate many points (Burges & Scholkopf 1997).
+"""Fitting reduced sets: few vectors, shared by all outputs, that approximate many points (Burges & Schölkopf 1997).
 
     reduced = fit(machine, [32, 128], rows)
     reduced.machine(32)             # the first 32 of the 128 vectors, with weights of their own
@@ -84,7 +84,7 @@ def fit(
     rows       representative, unlabelled rows, on which outputs are fitted
     objective  "outputs" (default with rows), or "norm", the distance in feature space (default without)
     method     "together", or "one_by_one", the paper's extraction, with the objective "norm"
-    start      "middles", the k-means centres of each class's support vectors, or "w_greedy", support vectors chosen
+    start      "middles", the k-means centers of each class's support vectors, or "w_greedy", support vectors chosen
                greedily to approximate w
     seed       for k-means and for the batches of rows
     outputs    the machine's outputs for these rows, if the caller has them

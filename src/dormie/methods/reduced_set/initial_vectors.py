@@ -1,4 +1,4 @@
-"""Initial vectors of a reduced set: k-means centres of the support vectors, or a greedy choice among them."""
+"""Initial vectors of a reduced set: k-means centers of the support vectors, or a greedy choice among them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dormie.numerics.k_means import k_means
 
 
 def w_greedy_vectors(machine: Machine, n: int, seed: int) -> Floats:
-    """Points chosen greedily to approximate w, filled up with k-means centres if the choice ends early."""
+    """Points chosen greedily to approximate w, filled up with k-means centers if the choice ends early."""
     points = machine.points[w_greedy(machine, n)]
     return points if len(points) == n else np.vstack([points, k_means_vectors(machine, n - len(points), seed)])
 
 
 def k_means_vectors(machine: Machine, n: int, seed: int) -> Floats:
-    """Centres of weighted k-means in each class; a class gets vectors in proportion to the weights of its points."""
+    """Centers of weighted k-means in each class; a class gets vectors in proportion to the weights of its points."""
     random = np.random.default_rng(seed)
     sizes = np.abs(machine.weights).sum(axis=1)
     groups = _classes(machine)

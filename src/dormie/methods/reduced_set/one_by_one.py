@@ -1,4 +1,4 @@
-"""Vectors extracted one by one, as in the first phase of Burges and Scholkopf.
+"""Vectors extracted one by one, as in the first phase of Burges and Schölkopf.
 
 Each vector minimises the residual, the part of w that its predecessors do not represent. The residual is a kernel
 machine itself, over the points and the vectors so far, and its best single vector is a reduced set of size 1. Several

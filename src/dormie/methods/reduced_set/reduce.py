@@ -52,7 +52,7 @@ class Reduction:
     errors : Errors
         Errors of the outputs on rows: `errors.rms`, `errors.largest` and `errors.spread`, one entry for each output;
         `errors.differing` is the number of rows with another label and `errors.agreement` the share with the same.
-    threshold : str or None, default None
+    threshold : str or None, default=None
         What `refit_threshold` did, in words.
 
     Examples
@@ -196,18 +196,18 @@ def reduce(
         A fitted scikit-learn model, the path of a LIBSVM model file, or a `Machine`; see `dormie.read`.
     n : int
         Number of vectors, shared by all outputs. A model that exact rewrites bring to n vectors is not approximated.
-    rows : array-like of shape (n_rows, n_features) or None, default None
+    rows : array-like of shape (n_rows, n_features) or None, default=None
         Unlabelled rows like those to be predicted, for instance the training rows. They make the result much better on
         such rows. A fifth of them, if there are 100 or more, is held out from fitting to measure the error.
-    objective : {"outputs", "norm"} or None, default None
+    objective : {"outputs", "norm"} or None, default=None
         What is minimised: "outputs", the error of the outputs on the rows (the default with rows and
         method="together"), or "norm", the distance in feature space (the default otherwise).
-    method : {"together", "one_by_one"}, default "together"
+    method : {"together", "one_by_one"}, default="together"
         Whether all vectors are optimised jointly, or extracted one by one as in the paper, which needs "norm".
-    start : {"middles", "w_greedy"}, default "middles"
-        The initial vectors: k-means centres of the support vectors of each class, or support vectors chosen greedily
+    start : {"middles", "w_greedy"}, default="middles"
+        The initial vectors: k-means centers of the support vectors of each class, or support vectors chosen greedily
         to approximate w.
-    seed : int, default 0
+    seed : int, default=0
         Seed for everything random: the rows held out, the batches, and k-means.
 
     Returns
@@ -319,7 +319,10 @@ def _without_loss(original: Machine, n: int) -> Machine | None:
 
 
 def _tidied(original: Machine) -> Machine:
-    """The machine to fit to. Not its exact rewrite, whose points need not look like rows and start less well."""
+    """The machine to fit to, with duplicates merged, zero weights dropped, and centered.
+
+    Other rewrites are skipped: their points need not resemble rows, so they make poor initial vectors.
+    """
     for name in ("merge_duplicates", "drop_zero_weights", "center"):
         if REWRITES[name].accepts(original):
             original = REWRITES[name].apply(original)
@@ -327,7 +330,7 @@ def _tidied(original: Machine) -> Machine:
 
 
 def _in_coordinates_of(original: Machine, reduced: Machine) -> Machine:
-    """The reduced machine with the original's input map: a centre from rewriting is added back to the vectors."""
+    """The reduced machine with the original's input map: a center from rewriting is added back to the vectors."""
     if reduced.input_map is None or reduced.input_map is original.input_map:
         return reduced
     center: Floats = reduced.input_map.center

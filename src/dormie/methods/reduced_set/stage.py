@@ -1,4 +1,4 @@
-"""Reduced sets (Burges & Scholkopf 1997): the reduced_set stage.
+"""Reduced sets (Burges & Schölkopf 1997): the reduced_set stage.
 
 A few vectors z_1..z_n, from any source, approximate w by w' = sum_k gamma_k phi(z_k). By Cauchy-Schwarz, for every row,
 

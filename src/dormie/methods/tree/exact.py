@@ -32,7 +32,7 @@ def exact_balanced(machine: Any, rows: Any, *, height: int, leaf_rows: int = 1) 
         Unlabelled rows to grow the tree on.
     height : int
         The most nodes on a path.
-    leaf_rows : int, default 1
+    leaf_rows : int, default=1
         A node with at most this many rows is not split.
 
     Returns

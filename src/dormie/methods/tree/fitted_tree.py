@@ -5,10 +5,10 @@
                path (orthogonal matching pursuit), out of support vectors and the vectors of a reduced set
     terminals  a linear model over *all* kernel values on the path, not a sum of scores fitted one by one
 
-A node is split where this most improves the linear models of both sides; otherwise it leads on unsplit. The models of a
-part are shrunk to the model of the whole (a ridge around it), so that neither few rows nor columns that are small in
-this part and large elsewhere give large weights. If there are few rows, synthetic rows are added: the tree is fitted to
-the machine's output, which can be evaluated anywhere.
+A node is split where this most improves the linear models of both sides; otherwise it has one child. A ridge
+shrinks the model of each side to its parent's, which keeps weights small where rows are few or a column is nearly zero.
+If there are few rows, synthetic rows are added: the tree is fitted to the machine's output, which can be evaluated
+anywhere.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ def fitted(
         A machine, or a model that `dormie.read` reads.
     rows : array-like of shape (n_rows, n_features)
         Unlabelled rows to grow the tree on; at most 20,000 of them are used.
-    leaf_rows : int, default 30
+    leaf_rows : int, default=30
         The fewest rows on either side of a split, synthetic rows included.
-    height : int or None, default None
+    height : int or None, default=None
         The most nodes on a path; None for no limit.
-    evaluations : float or None, default 10.0
+    evaluations : float or None, default=10.0
         The most kernel evaluations of a row, on average over the rows; None for no limit.
-    seed : int, default 0
+    seed : int, default=0
         Seed for the rows used, the synthetic rows and the reduced set.
-    outputs : ndarray of shape (n_rows, n_outputs) or None, default None
+    outputs : ndarray of shape (n_rows, n_outputs) or None, default=None
         The machine's outputs for these rows, if they have been computed already.
 
     Returns

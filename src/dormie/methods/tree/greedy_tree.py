@@ -53,15 +53,15 @@ def greedy(
         A machine, or a model that `dormie.read` reads.
     rows : array-like of shape (n_rows, n_features)
         Unlabelled rows to grow the tree on.
-    leaf_rows : int, default 5
+    leaf_rows : int, default=5
         A node with at most this many rows is not split.
-    height : int or None, default None
+    height : int or None, default=None
         The most nodes on a path; None for no limit.
-    evaluations : float or None, default None
+    evaluations : float or None, default=None
         The most kernel evaluations of a row, on average over the rows; None for no limit.
-    restarts : int, default 3
+    restarts : int, default=3
         The number of random thresholds from which every split is optimised.
-    seed : int, default 0
+    seed : int, default=0
         Seed for these thresholds, and for the choice of columns.
 
     Returns

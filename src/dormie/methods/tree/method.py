@@ -39,7 +39,7 @@ class _TreeMethod(Method):
         few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
         for evaluations in fitting.effort.tree_evaluations:
             if evaluations * _LEAST_SHRINKING <= machine.n_points:
-                fitting.progress.say(f"growing a tree of {evaluations} evaluations a row")
+                fitting.progress.say(f"growing a tree of {evaluations} evaluations per row")
                 tree = fitted(machine, few.rows, evaluations=evaluations, seed=fitting.seed, outputs=few.outputs)
                 yield TreeWalk.calibrated(machine, tree, measuring.rows, measuring.outputs)
 

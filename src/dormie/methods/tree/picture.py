@@ -37,15 +37,15 @@ def plot(
     ----------
     tree : Tree or SupportVectorTree
         A tree, or a fitted estimator.
-    rows : array-like of shape (n_rows, n_features) or None, default None
+    rows : array-like of shape (n_rows, n_features) or None, default=None
         Rows to count: the more rows take a branch, the broader its line.
-    machine : Machine or None, default None
+    machine : Machine or None, default=None
         The machine that a `Tree` approximates; only needed with rows.
-    ax : matplotlib.axes.Axes or None, default None
+    ax : matplotlib.axes.Axes or None, default=None
         Where to draw; None for the current axes.
-    max_depth : int or None, default None
+    max_depth : int or None, default=None
         The number of splits to draw from the root; None for all.
-    digits : int, default 2
+    digits : int, default=2
         Significant digits of every threshold.
 
     Returns

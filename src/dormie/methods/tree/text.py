@@ -31,13 +31,13 @@ def export_text(
     ----------
     tree : Tree or SupportVectorTree
         A tree, or a fitted estimator.
-    rows : array-like of shape (n_rows, n_features) or None, default None
+    rows : array-like of shape (n_rows, n_features) or None, default=None
         Rows to count on every branch.
-    machine : Machine or None, default None
+    machine : Machine or None, default=None
         The machine that a `Tree` approximates; only needed with rows.
-    max_depth : int or None, default None
+    max_depth : int or None, default=None
         The number of splits to show from the root; None for all.
-    digits : int, default 3
+    digits : int, default=3
         Significant digits of every number.
 
     Returns

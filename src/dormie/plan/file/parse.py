@@ -50,7 +50,7 @@ def _schema(raw: Raw) -> dict[str, Any]:
 
 
 def _encoded(schema: dict[str, Any]) -> bytes:
-    """The one encoding of a schema: keys sorted, one a line, ASCII."""
+    """The one encoding of a schema: keys sorted, one per line, ASCII."""
     return json.dumps(schema, indent=1, sort_keys=True, allow_nan=False).encode("ascii")
 
 

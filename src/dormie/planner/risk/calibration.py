@@ -41,14 +41,14 @@ def rows_needed(alpha: float, confidence: float) -> int:
 
 
 class Split(NamedTuple):
-    """The positions of the rows that plans are chosen by, and of the rows that certify; both in ascending order."""
+    """The positions of the choosing rows and of the certifying rows, both in ascending order."""
 
     choosing: Positions
     certifying: Positions
 
 
 def split(count: int, alpha: float, confidence: float, seed: int, *, least: int = 0, per_class: bool = False) -> Split:
-    """Split rows at random: at least `least` to choose plans by, if enough are left to certify, and the others.
+    """Split rows at random: at least `least` choosing rows, if enough are left to certify, and certifying rows.
 
     The number of disagreements allowed grows with the number of certifying rows, in steps. Rows beyond the last step
     that can be reached do not help to certify, so they are used for choosing. With a risk for each class the steps are

@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Parts:
-    """Checked rows to fit approximations on, to choose cascades by, and to certify on."""
+    """Checked rows: those to fit approximations on, the choosing rows and the certifying rows."""
 
     fitting: Any
     choosing: Any
@@ -100,7 +100,8 @@ def plan_with_risk(
 ) -> Chosen | None:
     """The stages, their risk, and the timings; None if an exact plan is as good.
 
-    A plan that takes at most a share `far_ahead` of the time of a quickly fitted exact plan is compared with no other.
+    If the plan takes at most `far_ahead` times as long as a quickly fitted exact plan, no better exact plan is fitted
+    for comparison.
     """
     full = Dense(machine)
     right = full.decide(parts.certifying).answers

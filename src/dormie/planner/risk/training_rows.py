@@ -65,7 +65,7 @@ def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
     if not shared.beyond_chance:
         return fit_rows
     warnings.warn(
-        f"{shared.rows:,} of the {certifying.shape[0]:,} rows that certify the risk are among fit_rows, and what is "
+        f"{shared.rows:,} of the {certifying.shape[0]:,} certifying rows are among fit_rows, and what is "
         "fitted on them cannot be judged by them: they were left out of fit_rows",
         TrainingRowsWarning,
         stacklevel=4,  # points to the caller of dormie.compile

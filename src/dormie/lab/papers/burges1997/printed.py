@@ -1,4 +1,4 @@
-"""What Burges and Schoelkopf printed: their Tables 1 to 3, and the sums and sizes given in the text."""
+"""What Burges and Schölkopf printed: their Tables 1 to 3, and the sums and sizes given in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trains and reduces again the systems that Burges and Schoelkopf compare.
+"""Trains and reduces again the systems that Burges and Schölkopf compare.
 
     ORIG    ten machines, one for each digit against the rest
     VSV     trained again on the support vectors and on copies shifted by a pixel

@@ -1,4 +1,4 @@
-"""Burges and Schoelkopf 1997, *Improving the Accuracy and Speed of Support Vector Machines*: Tables 1 to 3.
+"""Burges and Schölkopf 1997, *Improving the Accuracy and Speed of Support Vector Machines*: Tables 1 to 3.
 
 Ten machines of degree 5 on MNIST gain accuracy from virtual support vectors and speed from reduced sets. In addition to
 the paper's systems there are reduced sets that all ten outputs share (see `systems.py`). Labels of test digits serve
@@ -30,7 +30,7 @@ from dormie.lab.papers.machines import microseconds, predictor
 from dormie.lab.papers.table import Numbers, Table
 from dormie.machine import Floats
 
-_TITLE = "Burges & Schoelkopf 1997, Table"
+_TITLE = "Burges & Schölkopf 1997, Table"
 _TIMED_ROWS = 2000  # the largest system takes some seconds for them
 
 

@@ -127,7 +127,7 @@ def accuracies(results: Results, extent: Extent) -> Table:
         "pairs: paper, here; share of correct test rows, mean over the splits",
         "the greedy tree is paired with the paper's sv-tree; the machines of few vectors, fitted here to the SVM's "
         "outputs, with its cpsp and cpsp(tr), which are trained with as many vectors",
-        f"{extent.splits} splits a set, of the published sizes, by seed; original ones first: {original or 'none'}",
+        f"{extent.splits} splits per set, of the published sizes, by seed; original ones first: {original or 'none'}",
         "features standardised on training rows; C and gamma by 5-fold cross-validation on the training rows of the "
         f"first splits ({extent.tuned_on}): of the pairs within a standard error of the best, the one with about as "
         "many support vectors as the paper",
