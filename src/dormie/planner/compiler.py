@@ -111,8 +111,8 @@ def compile(
     TypeError
         If a parameter is of the wrong type.
     ValueError
-        If a parameter is out of range, if a named method cannot serve the model, or if there are too few rows to certify
-        the risk.
+        If a parameter is out of range, if a named method cannot serve the model, or if there are too few rows to
+        certify the risk.
 
     Warns
     -----
