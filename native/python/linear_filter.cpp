@@ -49,7 +49,7 @@ class BoundLinearFilter {
 
 void bind_linear_filter(nb::module_ &m) {
     nb::class_<BoundLinearFilter> linear_filter(m, "LinearFilter",
-                                                "One vector an output, and thresholds (DeCoste & Mazzoni 2003).");
+                                                "One vector per output, and thresholds (DeCoste & Mazzoni 2003).");
     linear_filter.def(nb::init<std::shared_ptr<Kept>, Matrix, Vector>(), "machine"_a, "vectors"_a, "bias"_a);
     bind_rows(linear_filter, "decide", &BoundLinearFilter::decide, "Answers, and whether each row is settled.", "low"_a,
               "high"_a, "threads"_a);

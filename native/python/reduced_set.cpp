@@ -63,7 +63,7 @@ class BoundReducedSet {
 }  // namespace
 
 void bind_reduced_set(nb::module_ &m) {
-    nb::class_<BoundReducedSet> reduced_set(m, "ReducedSet", "A few vectors for all (Burges & Scholkopf 1997).");
+    nb::class_<BoundReducedSet> reduced_set(m, "ReducedSet", "A few vectors for all (Burges & Schölkopf 1997).");
     reduced_set.def(nb::init<std::shared_ptr<Kept>, Matrix, Counts, Matrix, Matrix>(), "machine"_a, "points"_a,
                     "sizes"_a, "weights"_a, "rho"_a);
     bind_rows(reduced_set, "decide", &BoundReducedSet::decide,

@@ -1,5 +1,18 @@
 """The errors and warnings that callers may want to catch by name; all others are plain ValueError or TypeError."""
 
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line: the first one outside dormie, however deep in dormie the cause was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "dormie":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
 
 class UnreadableModelError(ValueError):
     """The model cannot be read as a kernel machine. The message says what to do instead."""

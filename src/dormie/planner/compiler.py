@@ -8,7 +8,6 @@ risk, `risk/planning.py` makes the plan.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from os import PathLike
 from typing import Any
 
 from dormie.convert import read
-from dormie.errors import MissingClassWarning, UnreadableModelError
+from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
 from dormie.machine import Machine
 from dormie.machine.rules import ClassRule
 from dormie.methods.base import EFFORTS, Effort, Stage
@@ -198,11 +197,10 @@ def _warn_of_missing_classes(plan: Plan) -> None:
     certified = {count.label for count in plan.guarantee.evidence.classes}
     missing = [label for label in map(str, plan.machine.rule.classes) if label not in certified]
     if missing:
-        warnings.warn(
+        warn_user(
             f"{_classes(missing)} not occur among the certifying rows, so the risk is not certified for "
             f"{'it' if len(missing) == 1 else 'them'}: pass rows of every class",
             MissingClassWarning,
-            stacklevel=3,  # points to the caller of dormie.compile
         )
 
 

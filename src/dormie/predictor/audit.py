@@ -22,7 +22,6 @@ from __future__ import annotations
 import copy
 import math
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -30,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from dormie.errors import BrokenPromiseWarning
+from dormie.errors import BrokenPromiseWarning, warn_user
 from dormie.machine.typing import Integers
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
@@ -177,11 +176,10 @@ class Audit:
             if self._callback is not None:
                 self._callback(status)
         finally:
-            warnings.warn(
+            warn_user(
                 f"{status}. The rows are no longer like those the plan was certified on: compile it again with rows of "
                 "today, or use an exact plan (dormie.compile without risk)",
                 BrokenPromiseWarning,
-                stacklevel=6,  # skips _record, watch, _answers and predict, and so points to the caller of predict
             )
 
     def __getstate__(self) -> dict[str, Any]:

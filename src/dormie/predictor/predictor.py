@@ -149,8 +149,10 @@ class Predictor:
 
         Raises
         ------
-        TypeError, ValueError
-            If rows are NaN, infinite, or of the wrong shape or type.
+        TypeError
+            If rows are of the wrong type.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape.
         """
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
@@ -227,8 +229,10 @@ class Predictor:
 
         Raises
         ------
-        TypeError, ValueError
-            If rows are NaN, infinite, or of the wrong shape or type.
+        TypeError
+            If rows are of the wrong type.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape.
         """
         found = cascade.run(self.plan.stages, check_rows(X, self.plan.machine))
         names = np.array([*(stage.name for stage in self.plan.stages), "source"])

@@ -19,7 +19,6 @@ are given twice.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from dormie.errors import TrainingRowsWarning
+from dormie.errors import TrainingRowsWarning, warn_user
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
 
@@ -49,12 +48,11 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
         return
     shared = _Shared.of(machine, rows, _keys_of_points(machine))
     if shared.beyond_chance:
-        warnings.warn(
+        warn_user(
             f"{shared.rows:,} of the {rows.shape[0]:,} rows given equal support vectors: they look like rows "
             "the model was trained on, which lie further from the decision boundary than new rows do. The risk "
             "promised may not hold for new rows: pass held-out rows",
             TrainingRowsWarning,
-            stacklevel=4,  # points to the caller of dormie.compile
         )
 
 
@@ -64,11 +62,10 @@ def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
     shared = _Shared.of(machine, certifying, keys)
     if not shared.beyond_chance:
         return fit_rows
-    warnings.warn(
+    warn_user(
         f"{shared.rows:,} of the {certifying.shape[0]:,} certifying rows are among fit_rows, and what is "
         "fitted on them cannot be judged by them: they were left out of fit_rows",
         TrainingRowsWarning,
-        stacklevel=4,  # points to the caller of dormie.compile
     )
     return fit_rows[np.flatnonzero([key not in shared.keys for key in keys])]
 
