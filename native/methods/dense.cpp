@@ -14,9 +14,9 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
-constexpr int share_rows_from = 64;  // rows per thread: with fewer, fetching the points takes longer than their
-products constexpr double most_cancellation = 0x1p-40;  // in a kernel value of at most 1: then differences are worth
-their time constexpr int ask_from = 8;  // rows: with fewer, a panel takes hardly longer than asking whether to stop
+constexpr int share_rows_from = 64;  // rows per thread: with fewer, fetching points takes longer than their products
+constexpr double most_cancellation = 0x1p-40;  // in a kernel value of at most 1: then differences are worth their time
+constexpr int ask_from = 8;  // rows: with fewer, a panel takes hardly longer than asking whether to stop
 
 std::vector<ptrdiff_t> numbers_of(const std::vector<uint8_t> &marked) {
     std::vector<ptrdiff_t> numbers;

@@ -123,7 +123,7 @@ class Walk:
         """Middles and radii after each of the next landmarks; empty at the end."""
 
 class ReducedSet:
-    """A few vectors for all (Burges & Scholkopf 1997)."""
+    """A few vectors for all (Burges & Schölkopf 1997)."""
 
     def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rho: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -142,7 +142,7 @@ class ReducedSet:
         """Middles and radii of every output at a level."""
 
 class LinearFilter:
-    """One vector an output, and thresholds (DeCoste & Mazzoni 2003)."""
+    """One vector per output, and thresholds (DeCoste & Mazzoni 2003)."""
 
     def __init__(self, machine: Machine, vectors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
