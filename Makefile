@@ -68,11 +68,11 @@ clean:
 	rm -rf build dist $(VENV) $(SANITIZED) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.%: $(VENV)/.venv $(BUILD_INPUTS)
-	$(BIN)/pip $(PIP_INSTALL) --editable ".[$*]"
+	DORMIE_REQUIRE_NATIVE=1 $(BIN)/pip $(PIP_INSTALL) --editable ".[$*]"
 	touch $@
 
 $(SANITIZED)/.test: $(SANITIZED)/.venv $(BUILD_INPUTS) $(wildcard src/dormie/*.py src/dormie/*/*.py src/dormie/*/*/*.py src/dormie/*/*/*/*.py)
-	$(SANITIZED)/bin/pip $(PIP_INSTALL) --config-settings=cmake.define.DORMIE_SANITIZE=ON \
+	DORMIE_REQUIRE_NATIVE=1 $(SANITIZED)/bin/pip $(PIP_INSTALL) --config-settings=cmake.define.DORMIE_SANITIZE=ON \
 		--config-settings=build-dir=build/sanitize ".[test]"
 	touch $@
 
