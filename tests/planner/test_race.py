@@ -23,10 +23,10 @@ def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tupl
     machine, rows = dormie.read(moons[0]), moons[1]
     useless = ReducedSet.project(machine, machine.points[:1], [1])
     assert not useless.decide(rows).settled.any()  # type: ignore[union-attr]
-    stages, trials = Race(Dense(machine), [Candidate([useless])], rows).winner()
+    stages, trials = Race.between(Dense(machine), [Candidate([useless])], rows).winner()
     assert describe_cascade(stages) == "dense"
     assert {trial.stages for trial in trials} == {"dense", "reduced_set(1) -> dense"}
-    stages, _ = Race(Dense(machine), [Candidate([useless])], rows).winner(dense_alone=False)
+    stages, _ = Race.between(Dense(machine), [Candidate([useless])], rows).winner(dense_alone=False)
     assert describe_cascade(stages) == "reduced_set(1) -> dense"
 
 
@@ -34,7 +34,7 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[SVC, Any
     machine, rows = dormie.read(moons[0]), moons[1]
     landmarks = machine.points[w_greedy(machine, 32)]
     tried = [FastStopping(machine), Geometry.build(machine, landmarks), ReducedSet.project(machine, landmarks, [32])]
-    stages, trials = Race(Dense(machine), [Candidate([stage]) for stage in tried], rows).winner()
+    stages, trials = Race.between(Dense(machine), [Candidate([stage]) for stage in tried], rows).winner()
     described = [trial.stages for trial in trials]
     assert len(set(described)) == len(described)
     assert {f"{stage} -> dense" for stage in tried} <= set(described)
@@ -48,12 +48,12 @@ def test_cascades_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[SVC, Any]) 
     machine, rows = dormie.read(moons[0]), moons[1]
     rough = ReducedSet.calibrated(machine, machine.points[:3], [np.ones((3, 1))], np.array([[1.0]]))
     family = Candidate([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)
-    none, few, all_rows = Race(Dense(machine), [family], rows).cheapest_within([0.0, 0.5, 1.0])
+    none, few, all_rows = Race.between(Dense(machine), [family], rows).cheapest_within([0.0, 0.5, 1.0])
     assert none == ()
     wrong = [np.mean(flow.run((*stages, Dense(machine)), rows).settled_by == 0) for stages in (few, all_rows)]
     assert wrong[0] <= wrong[1]
     assert all_rows == (family.stages[0],)  # the boldest settles the most
-    sure = Race(Dense(machine), [Candidate([rough], [0.3])], rows).cheapest_within([0.29])
+    sure = Race.between(Dense(machine), [Candidate([rough], [0.3])], rows).cheapest_within([0.29])
     assert sure == [()] or not rough.decide(rows).settled.all()  # type: ignore[union-attr]
 
 

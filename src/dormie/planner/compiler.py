@@ -219,7 +219,7 @@ def _choose(
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
     stages = [*candidates(machine, names, sample, effort, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
-    return Race(dense, [Candidate([stage]) for stage in stages], sample).winner(dense_alone=names is None)
+    return Race.between(dense, [Candidate([stage]) for stage in stages], sample).winner(dense_alone=names is None)
 
 
 def _affordable(dense: Dense, sample: Any) -> Any:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.methods.base import Decisions, Stage
@@ -36,72 +35,77 @@ class Candidate:
     disagreement: Sequence[Floats | float] = (0.0,)  # from `dormie.planner.risk.disagreement`
 
 
+@dataclass(frozen=True, eq=False)
 class Race:
-    """Times cascades of candidates on sample rows; every cascade ends in the dense stage."""
+    """What candidates did alone on sample rows, to choose cascades by; every cascade ends in the dense stage."""
 
-    def __init__(self, dense: Dense, candidates: Iterable[Candidate], sample: Any) -> None:
-        self._dense = dense
-        self._sample = sample
-        *self._runs, self._dense_run = self._measure([*candidates, Candidate([dense])])
+    dense: Dense
+    sample: Any
+    runs: Sequence[Run]
+    dense_run: Run
+
+    @classmethod
+    def between(cls, dense: Dense, candidates: Iterable[Candidate], sample: Any) -> Race:
+        """Run every candidate, and the dense stage, alone on the sample."""
+        *runs, dense_run = _measured([*candidates, Candidate([dense])], dense, sample)
+        return cls(dense, sample, runs, dense_run)
 
     def winner(self, dense_alone: bool = True) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
         """The cheapest certified cascade, and all trials; with `dense_alone` it must clearly beat the dense stage."""
-        runs = [run for run in self._runs if run.stage.certified]
-        cascades = weigh(runs, self._dense_run)
+        runs = [run for run in self.runs if run.stage.certified]
+        cascades = weigh(runs, self.dense_run)
         cheapest = np.argsort(cascades.penalized_seconds(), kind="stable")[: _FINALISTS + 1]
         finalists = [stages for index in cheapest if (stages := cascades.stages(index, runs))][:_FINALISTS]
         if dense_alone or not finalists:
             finalists.insert(0, ())
-        trials = self.timed(*((*entry, self._dense) for entry in finalists))
+        trials = self.timed(*((*entry, self.dense) for entry in finalists))
         times = {entry: trial.microseconds for entry, trial in zip(finalists, trials, strict=True)}
         best = min(finalists, key=lambda entry: times[entry] * STAGE_PENALTY ** len(entry))
         if dense_alone and times[best] > CLEAR_WIN * times[()]:
             best = ()
-        return (*best, self._dense), _each_once([*trials, *map(self._alone, runs)])
+        return (*best, self.dense), _each_once([*trials, *map(self._alone, runs)])
 
     def cheapest_within(self, shares: Iterable[float]) -> list[tuple[Stage, ...]]:
         """For each share of rows that may be wrong, the cheapest cascade by estimate, without the dense stage."""
-        cascades = weigh(self._runs, self._dense_run)
+        cascades = weigh(self.runs, self.dense_run)
         seconds = cascades.penalized_seconds()
-        allowed = (cascades.wrong <= share * self._sample.shape[0] for share in shares)
-        return [cascades.stages(int(np.argmin(np.where(few, seconds, np.inf))), self._runs) for few in allowed]
+        allowed = (cascades.wrong <= share * self.sample.shape[0] for share in shares)
+        return [cascades.stages(int(np.argmin(np.where(few, seconds, np.inf))), self.runs) for few in allowed]
 
     def timed(self, *cascades: tuple[Stage, ...]) -> list[Trial]:
         """The measured time of whole cascades, dense stage included, run in turns."""
-        found = [cascade.run(stages, self._sample) for stages in cascades]
-        seconds = best_of([partial(cascade.run, stages, self._sample) for stages in cascades], _FINAL_ROUNDS)
+        found = [cascade.run(stages, self.sample) for stages in cascades]
+        seconds = best_of([partial(cascade.run, stages, self.sample) for stages in cascades], _FINAL_ROUNDS)
         early = [float(np.mean(run.settled_by < len(stages) - 1)) for run, stages in zip(found, cascades, strict=True)]
         each = zip(cascades, early, seconds, strict=True)
         return [Trial(describe_cascade(stages), share, self._microseconds(s)) for stages, share, s in each]
 
     def _alone(self, run: Run) -> Trial:
         """The estimated time of one stage before the dense one."""
-        seconds = run.costs.sum() + self._dense_run.costs @ ~run.settled
-        words = describe_cascade((run.stage, self._dense))
+        seconds = run.costs.sum() + self.dense_run.costs @ ~run.settled
+        words = describe_cascade((run.stage, self.dense))
         return Trial(words, float(run.settled.mean()), self._microseconds(seconds))
 
     def _microseconds(self, seconds: float) -> float:
-        return float(1e6 * seconds / self._sample.shape[0])
+        return float(1e6 * seconds / self.sample.shape[0])
 
-    def _measure(self, candidates: Sequence[Candidate]) -> Iterator[Run]:
-        """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
-        seconds = best_of([partial(candidate.stages[0].decide, self._sample) for candidate in candidates], _ROUNDS)
-        right = self._dense.decide(self._sample).answers
-        for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
-            found = [stage.decide(self._sample) for stage in candidate.stages]
-            each = total / max(self._work(candidate.stages[0], found[0]).sum(), 1.0)
-            for stage, chances, decisions in zip(candidate.stages, candidate.disagreement, found, strict=True):
-                settled = self._each(True if decisions.settled is None else decisions.settled)
-                wrong = settled * np.maximum(chances, decisions.answers != right) if not stage.certified else 0.0
-                yield Run(stage, number, settled, self._each(wrong), each * self._work(stage, decisions))
 
-    def _work(self, stage: Stage, decisions: Decisions) -> Floats:
-        """The cost of every row in units of kernel evaluations."""
-        return self._each(stage.overhead + np.asarray(decisions.evaluations, dtype=np.float64))
+def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Iterator[Run]:
+    """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
+    seconds = best_of([partial(candidate.stages[0].decide, sample) for candidate in candidates], _ROUNDS)
+    count, right = sample.shape[0], dense.decide(sample).answers
+    for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
+        found = [stage.decide(sample) for stage in candidate.stages]
+        each = total / max(_work(candidate.stages[0], found[0], count).sum(), 1.0)
+        for stage, chances, decisions in zip(candidate.stages, candidate.disagreement, found, strict=True):
+            settled = np.broadcast_to(True if decisions.settled is None else decisions.settled, count)
+            wrong = settled * np.maximum(chances, decisions.answers != right) if not stage.certified else 0.0
+            yield Run(stage, number, settled, np.broadcast_to(wrong, count), each * _work(stage, decisions, count))
 
-    def _each(self, values: Any) -> npt.NDArray[Any]:
-        """The values, broadcast to one per sample row."""
-        return np.broadcast_to(values, self._sample.shape[0])
+
+def _work(stage: Stage, decisions: Decisions, count: int) -> Floats:
+    """The cost of every row in units of kernel evaluations."""
+    return np.broadcast_to(stage.overhead + np.asarray(decisions.evaluations, dtype=np.float64), count)
 
 
 def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:

@@ -232,7 +232,7 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
     fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", named=True)
     full = Dense(machine)
-    race = Race(full, calibrated_candidates.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
+    race = Race.between(full, calibrated_candidates.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
     plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
     population = X[2500:]
     right = full.decide(population).answers

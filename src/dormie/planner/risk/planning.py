@@ -111,7 +111,7 @@ def plan_with_risk(
     entries = _certified(machine, names, parts, EFFORTS["quick"], progress)
     entries += _calibrated(machine, names, parts, effort, request.seed, progress)
     progress.say(f"timing {len(entries)} candidates on {parts.choosing.shape[0]:,} rows")
-    race = Race(full, entries, parts.choosing)
+    race = Race.between(full, entries, parts.choosing)
     exact, trials = race.winner()
     cascades = race.cheapest_within([request.alpha * rate for rate in _RATES])
     plans = sequence_of_plans([stages for stages in cascades if not all(stage.certified for stage in stages)], full)
@@ -130,7 +130,7 @@ def plan_with_risk(
     ours, theirs = race.timed(safe, exact)
     if ours.microseconds > far_ahead * theirs.microseconds:  # an exact plan fitted with the full effort may be faster
         entries = _certified(machine, names, parts, effort, progress)
-        exact, trials = Race(full, entries, parts.choosing).winner()
+        exact, trials = Race.between(full, entries, parts.choosing).winner()
         ours, theirs = race.timed(safe, exact)
     return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
 
