@@ -24,7 +24,7 @@ from dormie.machine.typing import Arrays
 from dormie.numerics.rounding import margin
 
 try:
-    from dormie.numerics import _native
+    from dormie.numerics import _native  # optional: NumPy is used without it
 except ImportError:
     _native = None  # type: ignore[assignment]
 # The native module, None where it is not installed. Its type leaves None out, so that its classes have types; so use it
