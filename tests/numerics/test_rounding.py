@@ -208,7 +208,7 @@ def test_one_far_out_point_does_not_spoil_what_is_known_of_the_others() -> None:
     rows = rng.normal(size=(20, 4))
     usual, beside = InnerProducts.with_w(made, rows), InnerProducts.with_w(outlier, rows)
     assert (beside.errors <= 1.5 * usual.errors).all()
-    radius, with_outlier = (FullSum(one).core.interval(rows, 1)[1] for one in (made, outlier))
+    radius, with_outlier = (checks.core(one).interval(rows, 1)[1] for one in (made, outlier))
     assert (with_outlier <= 3 * radius).all()
 
 

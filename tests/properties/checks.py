@@ -23,7 +23,7 @@ EXP2_ERROR = 4.0  # exp2_error_units, as native/simd/ops.hpp states it
 
 def core(machine: Machine) -> Any:
     """The native core for a machine; its methods take rows, or the parts of a CSR matrix, and a number of threads."""
-    found = native.build("Dense", machine)
+    found = native.build(machine, native.extension.Dense)
     assert found is not None
     return found
 
@@ -123,7 +123,7 @@ def intervals_hold(machine: Machine, rows: Any) -> None:
 
 def exp2(x: Any) -> Any:
     """The native 2^x for x <= 0, of the type of x."""
-    return native.native_module().exp2(x)
+    return native.extension.exp2(x)
 
 
 def exp2_error(x: np.ndarray[Any, Any]) -> float:

@@ -1,30 +1,36 @@
 """The choice between the native core and NumPy, and the number of threads.
 
 `build` makes a native object for a machine. It returns None where NumPy must be used: for a Python kernel, or in an
-installation without the native core, which is warned of once.
+installation without the native core, which is warned of once. The types of native objects are those of `_native.pyi`,
+which is made from the extension.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.typing import Arrays
 from dormie.numerics.rounding import margin
 
 try:
-    _native: Any = importlib.import_module("dormie.numerics._native")
+    from dormie.numerics import _native  # optional: NumPy is used without it
 except ImportError:
-    _native = None
+    _native = None  # type: ignore[assignment]
+# The native module, None where it is not installed. Its type leaves None out, so that its classes have types; so use it
+# only in the `make` of `build`, or with an object that `build` gave.
+extension = _native
+Native = TypeVar("Native")
 _numpy_only = False
 
 THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may request
@@ -34,13 +40,13 @@ _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
 _SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
 
 
-def build(kind: str, machine: Machine, *parts: Any) -> Any:
-    """An object of a native class, made from a machine and further arguments; None where NumPy must be used."""
+def build(machine: Machine, make: Callable[[extension.Machine], Native]) -> Native | None:
+    """The native object that `make` gives for the native form of a machine; None where NumPy must be used."""
     core = native_machine(machine)
-    return None if core is None else getattr(_native, kind)(core, *parts)
+    return None if core is None else make(core)
 
 
-def contiguous(arrays: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+def contiguous(arrays: Arrays, names: Iterable[str]) -> tuple[npt.NDArray[Any], ...]:
     """The arrays of these names as contiguous arrays, in the order that the native core expects."""
     return tuple(np.ascontiguousarray(arrays[name]) for name in names)
 
@@ -56,20 +62,15 @@ def numpy_only() -> Iterator[None]:
         _numpy_only = before
 
 
-def native_module() -> Any:
-    """The native extension itself, for functions that need no machine; None where it is not installed."""
-    return _native
-
-
-def native_machine(machine: Machine) -> Any:
+def native_machine(machine: Machine) -> extension.Machine | None:
     """The native form of a machine; None where NumPy must be used (a Python kernel, or no native core)."""
     if machine.kernel.is_python or _numpy_only:
         return None
-    if _native is None:
+    if extension is None:
         _warn_once()
         return None
     center, scale = (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
-    return _native.Machine(
+    return extension.Machine(
         _kernel_numbers(machine.kernel),
         _rule_numbers(machine.rule),
         machine.points,
@@ -83,6 +84,7 @@ def native_machine(machine: Machine) -> Any:
 
 def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
     """The arguments of a native method: checked rows, the method's own arguments, and the number of threads."""
+    # Any, because rows are an array or a SciPy matrix, which has no types. The results of native methods keep theirs.
     if isinstance(rows, np.ndarray):
         return rows, *more, threads()
     return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
@@ -130,7 +132,7 @@ _THREADS = threads_for(os.environ.get("DORMIE_THREADS", ""), _cores())
 
 def info() -> dict[str, Any]:
     """How the native core was built and which instruction set it uses; {"native": False} without one."""
-    return {"native": False} if _native is None else {"native": True, **_native.native_info()}
+    return {"native": False} if extension is None else {"native": True, **extension.native_info()}
 
 
 @cache
@@ -143,7 +145,7 @@ def _warn_once() -> None:
     )
 
 
-def _kernel_numbers(kernel: Kernel) -> dict[str, Any]:
+def _kernel_numbers(kernel: Kernel) -> dict[str, object]:
     normalized = isinstance(kernel, Normalized)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     kind, gamma, coef0, degree = _parameters(inner)
@@ -165,8 +167,8 @@ def _parameters(kernel: Kernel) -> tuple[int, float, float, int]:
     raise TypeError(f"the native core has no {type(kernel).__name__} kernel")
 
 
-def _rule_numbers(rule: Rule) -> dict[str, Any]:
-    numbers: dict[str, Any] = {
+def _rule_numbers(rule: Rule) -> dict[str, object]:
+    numbers: dict[str, object] = {
         "kind": _VALUE,
         "classes": 0,
         "zero": False,

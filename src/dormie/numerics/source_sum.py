@@ -32,7 +32,7 @@ class SourceSum:
         """The outputs of checked rows."""
         if self._native is None:
             return source_reference.source_outputs(self.machine, rows)
-        return self._native.outputs(*backend.arguments(rows, is_sparse(rows)))  # type: ignore[no-any-return]
+        return self._native.outputs(*backend.arguments(rows, is_sparse(rows)))
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """The outputs of checked rows, and a bound on their distance from the machine's real-number value."""
@@ -41,11 +41,12 @@ class SourceSum:
         return unbounded_where_not_finite(self.outputs(rows), source_margin(self._rewritten)(norms))
 
     @cached_property
-    def _native(self) -> Any:
+    def _native(self) -> backend.extension.SourceSum | None:
         # Built when a row first needs it: few rows do, and BLAS takes longer to import than dormie.
-        if self.machine.kernel.is_python:
-            return None
-        return backend.build("SourceSum", self.machine, *_map_steps(self.machine), _ddot_of(self.machine))
+        return backend.build(
+            self.machine,
+            lambda core: backend.extension.SourceSum(core, *_map_steps(self.machine), _ddot_of(self.machine)),
+        )
 
 
 def unbounded_where_not_finite(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
@@ -61,13 +62,14 @@ def _map_steps(machine: Machine) -> tuple[Integers, Floats]:
     return names, np.array([values for _, values in steps], dtype=np.float64).reshape(-1, machine.n_features)
 
 
-def _ddot_of(machine: Machine) -> Any:
+def _ddot_of(machine: Machine) -> object | None:
     """BLAS's inner product, if the model uses it; None otherwise."""
     return _ddot() if machine.blas_products else None
 
 
 @cache
-def _ddot() -> Any:
+def _ddot() -> object:
     from scipy.linalg import cython_blas  # here: see `SourceSum._native`
 
-    return cython_blas.__pyx_capi__["ddot"]
+    capsule: object = cython_blas.__pyx_capi__["ddot"]
+    return capsule

@@ -332,12 +332,13 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 
 def test_the_native_core_checks_for_itself() -> None:
     made, rows = _ordinary(3)
-    core, kept = native.native_module(), native.native_machine(made)
+    kept = native.native_machine(made)
+    assert kept is not None
     for vectors, bias in ((np.ones((3, 5)), np.ones(3)), (np.ones((2, 4)), np.ones(3)), (np.ones((3, 4)), np.ones(2))):
         with pytest.raises(ValueError, match="do not fit"):
-            core.LinearFilter(kept, vectors, bias)
+            native.extension.LinearFilter(kept, vectors, bias)
     with pytest.raises(ValueError, match="threshold for each output"):
-        core.LinearFilter(kept, np.ones((3, 4)), np.ones(3)).decide(rows, np.ones(3), np.ones(2), 1)
+        native.extension.LinearFilter(kept, np.ones((3, 4)), np.ones(3)).decide(rows, np.ones(3), np.ones(2), 1)
 
 
 def test_naive_outputs_are_what_it_is_fitted_to() -> None:

@@ -121,9 +121,10 @@ def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path
 def test_the_native_core_checks_for_itself(change: Change) -> None:
     plan, _ = _plan("cells")
     arrays = change(plan.stages[0].state()[1])
-    core, kept = native.native_module(), native.native_machine(plan.machine)
+    kept = native.native_machine(plan.machine)
+    assert kept is not None
     with pytest.raises(ValueError, match="do not fit together"):
-        core.Nearest(kept, *(np.ascontiguousarray(arrays[name]) for name in NEIGHBOURS))
+        native.extension.Nearest(kept, *native.contiguous(arrays, NEIGHBOURS))
 
 
 def test_thresholds_of_another_shape_are_refused_by_the_native_core() -> None:

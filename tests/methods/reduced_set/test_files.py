@@ -127,10 +127,10 @@ def test_arrays_that_no_build_gave_are_refused(change: Change, tmp_path: Path) -
 def test_the_native_core_checks_for_itself(sizes: list[int]) -> None:
     plan, _ = _plan()
     points, _, weights, rho = (plan.stages[0].state()[1][name] for name in VECTORS)
-    core = native.native_module()
-    kept: Any = native.native_machine(plan.machine)
+    kept = native.native_machine(plan.machine)
+    assert kept is not None
     with pytest.raises(ValueError, match="do not fit together"):
-        core.ReducedSet(kept, points, np.array(sizes, dtype=np.int64), weights, rho)
+        native.extension.ReducedSet(kept, points, np.array(sizes, dtype=np.int64), weights, rho)
 
 
 def test_numbers_it_does_not_know_are_refused() -> None:

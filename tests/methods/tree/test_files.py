@@ -88,10 +88,11 @@ def test_arrays_that_are_no_tree_are_refused(change: Change, tmp_path: Path) -> 
         TreeWalk.restore(plan.machine, {"caution": 1.0}, arrays)
 
 
-def _native(arrays: dict[str, Any]) -> Any:
+def _native(arrays: dict[str, Any]) -> native.extension.Tree:
     made, _ = machine(RBF(0.3), 60, 3, 3)
-    core: Any = native.native_module()
-    return core.Tree(native.native_machine(made), *(arrays[name] for name in _TREE))
+    kept = native.native_machine(made)
+    assert kept is not None
+    return native.extension.Tree(kept, *(arrays[name] for name in _TREE))
 
 
 REFUSED = [

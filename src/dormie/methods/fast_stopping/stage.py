@@ -39,7 +39,9 @@ class FastStopping(Stage):
         require(needs_inner_product(self.name, machine))
         self.machine = machine
         self._ordered = largest_first(machine)
-        self._native = backend.build("FastStopping", self._ordered, machine.kernel.nonnegative)
+        self._native = backend.build(
+            self._ordered, lambda core: backend.extension.FastStopping(core, machine.kernel.nonnegative)
+        )
 
     def decide(self, rows: Any) -> Decisions:
         if self._native is None:
@@ -53,7 +55,7 @@ class FastStopping(Stage):
         if self._native is None:
             require_finite(rows)
             return reference.interval(self._ordered, rows, budget)
-        return self._native.interval(*backend.arguments(rows, budget))  # type: ignore[no-any-return]
+        return self._native.interval(*backend.arguments(rows, budget))
 
     def bounds(self, rows: Any, budget: int) -> tuple[Floats, Floats] | None:
         return self.interval(rows, budget // _PANEL * _PANEL) if budget >= _PANEL else None

@@ -38,7 +38,9 @@ class Geometry(Stage):
         self.machine = machine
         self.arrays = arrays
         self.budget = budget
-        self._native = backend.build("Geometry", machine, *backend.contiguous(arrays, SPAN))
+        self._native = backend.build(
+            machine, lambda core: backend.extension.Geometry(core, *backend.contiguous(arrays, SPAN))
+        )
 
     @classmethod
     def build(cls, machine: Machine, landmarks: Floats, w: FeatureVector | None = None) -> Geometry:
@@ -71,7 +73,7 @@ class Geometry(Stage):
         """Middle and radius of every output of every row after `budget` landmarks."""
         budget = min(budget, len(self.arrays["points"]))
         if self._native is not None:
-            return self._native.interval(*backend.arguments(rows, budget))  # type: ignore[no-any-return]
+            return self._native.interval(*backend.arguments(rows, budget))
         require_finite(rows)
         return reference.interval(self.machine, self.arrays, rows, budget)
 
@@ -81,7 +83,7 @@ class Geometry(Stage):
             require_finite(row[None])
             yield from reference.walk(self.machine, self.arrays, row)
             return
-        walk = backend.native_module().Walk(self._native, np.ascontiguousarray(row, dtype=np.float64))
+        walk = backend.extension.Walk(self._native, np.ascontiguousarray(row, dtype=np.float64))
         while True:
             middles, radii = walk.next()
             if not len(middles):

@@ -48,7 +48,9 @@ class LinearFilter(CalibratedStage):
         self.arrays = arrays
         self.caution = require_caution(self.name, caution)
         self._thresholds = Thresholds(arrays["middle"], arrays["half"]).widened(self.caution)
-        self._native = backend.build("LinearFilter", machine, *backend.contiguous(arrays, _LINEAR))
+        self._native = backend.build(
+            machine, lambda core: backend.extension.LinearFilter(core, *backend.contiguous(arrays, _LINEAR))
+        )
 
     @classmethod
     def fit(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> LinearFilter:
@@ -77,7 +79,7 @@ class LinearFilter(CalibratedStage):
     def outputs(self, rows: Any) -> Floats:
         """The outputs of the linear machine."""
         if self._native is not None:
-            return self._native.outputs(*backend.arguments(rows))  # type: ignore[no-any-return]
+            return self._native.outputs(*backend.arguments(rows))
         require_finite(rows)
         return reference.outputs(self.arrays, rows)
 

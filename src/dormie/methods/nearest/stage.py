@@ -58,9 +58,12 @@ class Nearest(CalibratedStage):
 
     def __init__(self, machine: Machine, arrays: Arrays, caution: float = 1.0) -> None:
         _require_fit(machine, arrays)
-        self._set(machine, arrays, caution, backend.build("Nearest", machine, *backend.contiguous(arrays, NEIGHBOURS)))
+        core = backend.build(
+            machine, lambda core: backend.extension.Nearest(core, *backend.contiguous(arrays, NEIGHBOURS))
+        )
+        self._set(machine, arrays, caution, core)
 
-    def _set(self, machine: Machine, arrays: Arrays, caution: float, core: Any) -> None:
+    def _set(self, machine: Machine, arrays: Arrays, caution: float, core: backend.extension.Nearest | None) -> None:
         self.machine = machine
         self.arrays = arrays
         self.caution = require_caution(self.name, caution)
@@ -135,14 +138,14 @@ class Nearest(CalibratedStage):
     def sums(self, rows: Any) -> tuple[Floats, Integers]:
         """G_k after each step, rows x steps x outputs (NaN for rows too large to evaluate), and the cell of a row."""
         if self._native is not None:
-            return self._native.sums(*backend.arguments(rows))  # type: ignore[no-any-return]
+            return self._native.sums(*backend.arguments(rows))
         require_finite(rows)
         return reference.sums_of(self.machine, self.arrays, rows)
 
     def order(self, rows: Any) -> Integers:
         """The order in which each row adds the points, rows x last step; -1 for rows too large to evaluate."""
         if self._native is not None and self.form == "query":
-            return self._native.order(*backend.arguments(rows))  # type: ignore[no-any-return]
+            return self._native.order(*backend.arguments(rows))
         require_finite(rows)
         return np.asarray(reference.order_of(self.machine, self.arrays, rows))
 

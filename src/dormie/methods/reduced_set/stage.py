@@ -57,7 +57,9 @@ class ReducedSet(CalibratedStage):
         self.certified = certified
         self.caution = _require_positive(caution)
         self.sizes: tuple[int, ...] = tuple(arrays["sizes"].tolist())
-        self._native = backend.build("ReducedSet", machine, *backend.contiguous(arrays, VECTORS))
+        self._native = backend.build(
+            machine, lambda core: backend.extension.ReducedSet(core, *backend.contiguous(arrays, VECTORS))
+        )
 
     @property
     def words(self) -> str:
@@ -113,7 +115,7 @@ class ReducedSet(CalibratedStage):
         if not 0 <= level < len(self.sizes):
             raise ValueError(f"reduced_set: level must be between 0 and {len(self.sizes) - 1}, got {level}")
         if self._native is not None:
-            return self._native.interval(*backend.arguments(rows, level))  # type: ignore[no-any-return]
+            return self._native.interval(*backend.arguments(rows, level))
         require_finite(rows)
         return reference.interval(self.machine, self.arrays, rows, level)
 

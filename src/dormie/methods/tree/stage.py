@@ -53,7 +53,9 @@ class TreeWalk(CalibratedStage):
         self.caution = require_caution(self.name, caution)
         with np.errstate(over="ignore"):
             self._radii = np.where(half_widths < NEVER, self.caution * half_widths, np.inf)
-        self._native = backend.build("Tree", machine, *(getattr(tree, name) for name in _TREE))
+        self._native = backend.build(
+            machine, lambda core: backend.extension.Tree(core, *(getattr(tree, name) for name in _TREE))
+        )
 
     @classmethod
     def calibrated(cls, machine: Machine, tree: Tree, rows: Any, outputs: Floats | None = None) -> TreeWalk:
