@@ -269,7 +269,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
     made, rows = _ordinary()
     with pytest.raises(ValueError, match="no rows to fit"):
         LinearFilter.fit(made, rows[:0])
-    with pytest.raises(ValueError, match="regressor"):
+    with pytest.raises(ValueError, match="serves classifiers only"):
         LinearFilter.fit(replace(made, rule=Value()), rows)
     with pytest.raises(ValueError, match="Python function"):
         LinearFilter.fit(replace(made, kernel=Custom(lambda a, b: a @ b.T)), rows)

@@ -440,7 +440,7 @@ def test_what_it_cannot_serve_is_refused_in_words() -> None:
     made, rows = ordinary()
     with pytest.raises(ValueError, match="no rows to measure"):
         Nearest.fit(made, rows[:0])
-    with pytest.raises(ValueError, match="regressor"):
+    with pytest.raises(ValueError, match="serves classifiers only"):
         Nearest.fit(replace(made, rule=Value()), rows)
     with pytest.raises(ValueError, match="Python function"):
         Nearest.fit(replace(made, kernel=Custom(lambda a, b: a @ b.T)), rows)
