@@ -271,7 +271,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
         LinearFilter.fit(made, rows[:0])
     with pytest.raises(ValueError, match="serves classifiers only"):
         LinearFilter.fit(replace(made, rule=Value()), rows)
-    with pytest.raises(ValueError, match="Python function"):
+    with pytest.raises(ValueError, match="a Python kernel may take any objects"):
         LinearFilter.fit(replace(made, kernel=Custom(lambda a, b: a @ b.T)), rows)
     for caution in (-1.0, np.nan, np.inf, "1", None, True):
         with pytest.raises(ValueError, match="caution must be a finite number"):

@@ -442,7 +442,7 @@ def test_what_it_cannot_serve_is_refused_in_words() -> None:
         Nearest.fit(made, rows[:0])
     with pytest.raises(ValueError, match="serves classifiers only"):
         Nearest.fit(replace(made, rule=Value()), rows)
-    with pytest.raises(ValueError, match="Python function"):
+    with pytest.raises(ValueError, match="a Python kernel may take any objects"):
         Nearest.fit(replace(made, kernel=Custom(lambda a, b: a @ b.T)), rows)
     with pytest.raises(ValueError, match="no points"):
         Nearest.fit(by_hand(RBF(1.0), np.empty((0, 8)), np.empty(0)), rows)
