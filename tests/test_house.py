@@ -129,3 +129,31 @@ def test_no_module_imports_the_whole_package(name: str) -> None:
     for node in ast.walk(ast.parse(MODULES[name].read_text())):
         if isinstance(node, ast.Import):
             assert "dormie" not in {alias.name for alias in node.names}, f"{name}, line {node.lineno}"
+
+
+def _code_lines(path: Path) -> list[tuple[int, str]]:
+    """The lines of a module, with their numbers, without docstrings, imports, comments and lone brackets."""
+    text = path.read_text()
+    passed_over: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+            assert isinstance(node, ast.stmt)
+            passed_over |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), start=1))
+    return [
+        (number, line)
+        for number, line in lines
+        if len(line) > 2 and not line.startswith("#") and number not in passed_over
+    ]
+
+
+def test_no_six_lines_are_written_twice() -> None:
+    first: dict[tuple[str, ...], str] = {}
+    for name, path in MODULES.items():
+        lines = _code_lines(path)
+        for start in range(len(lines) - 5):
+            block = tuple(line for _, line in lines[start : start + 6])
+            here = f"{name}, line {lines[start][0]}"
+            assert block not in first, f"{here} repeats {first[block]}: {block[0]}"
+            first[block] = here
