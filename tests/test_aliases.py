@@ -56,3 +56,16 @@ def test_trees_show_their_functions() -> None:
     assert {"fitted", "greedy", "plot"} <= set(dir(dormie.tree))
     with pytest.raises(AttributeError, match="no attribute 'grow'"):
         dormie.tree.grow  # noqa: B018 - the access itself is what fails
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dormie.machine._restored", "dormie.machine.Affine", "dormie.margin.Margin", "dormie.plan.Count"]
+    + [f"dormie.stages.{stage}" for stage in ("dense.Dense", "geometry.Geometry", "tree.TreeWalk", "nearest.Nearest")],
+)
+def test_pickles_of_before_the_move_find_their_classes(name: str) -> None:
+    """A pickle names a class by its module: this one names nothing else."""
+    module, _, thing = name.rpartition(".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        assert callable(pickle.loads(f"c{module}\n{thing}\n.".encode()))

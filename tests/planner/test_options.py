@@ -60,3 +60,11 @@ def test_usable_methods_have_no_reason_against_them() -> None:
     for method in METHODS.values():
         assert method.is_usable_for(machine)
         assert not method.is_usable_for(machine).why_not
+
+
+def test_a_machine_that_simplifies_to_few_points_is_asked_about_again() -> None:
+    """A linear model is read with all of its support vectors, and needs only one vector."""
+    model = SVC(kernel="linear").fit(X, y)
+    assert METHODS["tree"].is_usable_for(dormie.read(model))
+    with pytest.raises(ValueError, match="tree needs at least 32 points to save anything, and the machine has 1"):
+        dormie.compile(model, X[:300] + 0.01, risk=0.05, methods=["tree"])
