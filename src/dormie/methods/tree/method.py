@@ -26,7 +26,8 @@ class _TreeMethod(Method):
         least = _LEAST_SHRINKING * min(effort.tree_evaluations[0] for effort in EFFORTS.values())
         if machine.n_points < least:
             return Usable(
-                f"{self.name} needs at least {least} points to save anything, and the machine has {machine.n_points}: leave it out"
+                f"{self.name} needs at least {least} points to save anything, and the machine has {machine.n_points}: "
+                "leave it out"
             )
         return Usable()
 
