@@ -24,7 +24,6 @@ RENAMED = {
     "dormie.papers": "dormie.lab.papers",
     "dormie.readers": "dormie.convert",
     "dormie.reduction": "dormie.methods.reduced_set",
-    "dormie.stages.tree": "dormie.methods.tree.stage",
     "dormie.stages": "dormie.methods",
 }
 

@@ -292,3 +292,14 @@ def test_without_the_native_core_ties_are_the_same() -> None:
     model = OneClassSVM(kernel="linear").fit(SIX)
     with native.numpy_only():
         np.testing.assert_array_equal(dormie.compile(model).predict(SIX), model.predict(SIX))
+
+
+@pytest.mark.parametrize("degree", [2, 3, 5])
+def test_sums_that_overflow_have_the_answers_of_the_model(degree: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 3))
+    model = SVC(kernel="poly", degree=degree).fit(X, X[:, 0] > 0.5)
+    rows = X * 1e160
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert np.isnan(model.decision_function(rows)).any()
+        np.testing.assert_array_equal(dormie.compile(model).predict(rows), model.predict(rows))

@@ -209,7 +209,8 @@ class Sign(ClassRule):
 
     def answer(self, outputs: Floats) -> Positions:
         g = outputs[:, 0]
-        return np.asarray((g > 0) | ((g == 0) & bool(self.zero)), dtype=np.intp)
+        # A sum that overflows to NaN gets the answer of 0, as in LIBSVM, which asks for one side alone.
+        return np.asarray(~(g < 0) if self.zero else g > 0, dtype=np.intp)
 
     def settled(self, low: Floats, high: Floats) -> Booleans:
         lo, hi = low[:, 0], high[:, 0]

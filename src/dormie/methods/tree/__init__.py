@@ -28,6 +28,7 @@ _MODULES = {
     "fitted": "fitted_tree",
     "greedy": "greedy_tree",
     "plot": "picture",
+    "TreeWalk": "stage",  # pickles of before the move look for it here
 }
 
 
