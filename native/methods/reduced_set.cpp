@@ -82,10 +82,10 @@ class ReducedSet::Block {
 
     // Judges every row at a level: judged(row number, answer, middle). Returns whether any is left open; those stay,
     // unless it is the last level.
-    template <class Judged> bool settle(const Level &level, const Judged &judged) {
+    template <class Judged> bool settle(const Level &level, double caution, const Judged &judged) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
-            const MiddleRadius found = interval(level, r);
+            const MiddleRadius found = interval(level, caution, r);
             const int answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
             judged(number(r), answer, found.middle);
             if (answer == unsettled) open_.push_back(r);
@@ -96,7 +96,7 @@ class ReducedSet::Block {
     }
 
     // G' and radius of row r at a level, when its kernel values are there.
-    MiddleRadius interval(const Level &level, int r) {
+    MiddleRadius interval(const Level &level, double caution, int r) {
         const Machine &m = s_.machine_;
         const ptrdiff_t c = m.outputs;
         std::fill(sums_.begin(), sums_.end(), 0.0);
@@ -109,7 +109,8 @@ class ReducedSet::Block {
         for (ptrdiff_t o = 0; o < c; o++) {
             sums_[o] += m.bias[o];
             sums_[c + o] += Rounding<float>::bias_error(m.bias[o]);
-            if (level.rho[o] > 0) sums_[c + o] += level.rho[o] * roots_[r];
+            const double rho = caution * level.rho[o];
+            if (rho > 0) sums_[c + o] += rho * roots_[r];
             forget_unless_finite(sums_[o], sums_[c + o]);
         }
         return {sums_.data(), sums_.data() + c};
@@ -181,13 +182,14 @@ template <class Work> void ReducedSet::each(const Rows &rows, Team &team, const 
     each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
 }
 
-void ReducedSet::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations, double *values) const {
+void ReducedSet::decide(const Rows &rows, double caution, Team &team, int64_t *answers, int64_t *evaluations,
+                        double *values) const {
     const ptrdiff_t c = machine_.outputs;
     each(rows, team, [&](Block &block) {
         for (const Level &level : levels_) {
             if (block.count() >= ask_from && team.should_stop()) return;
             block.advance(level);
-            const bool open = block.settle(level, [&](ptrdiff_t i, int answer, const double *middle) {
+            const bool open = block.settle(level, caution, [&](ptrdiff_t i, int answer, const double *middle) {
                 answers[i] = answer;
                 evaluations[i] = level.size;
                 if (values) std::copy_n(middle, c, values + i * c);
@@ -202,7 +204,7 @@ void ReducedSet::interval(const Rows &rows, ptrdiff_t level, Team &team, double 
     each(rows, team, [&](Block &block) {
         block.advance(levels_[level]);
         for (int r = 0; r < block.count(); r++) {
-            const MiddleRadius found = block.interval(levels_[level], r);
+            const MiddleRadius found = block.interval(levels_[level], 1.0, r);
             std::copy_n(found.middle, c, middle + block.number(r) * c);
             std::copy_n(found.radius, c, radius + block.number(r) * c);
         }

@@ -22,7 +22,7 @@ struct Vectors {
     const double *points;   // n x d
     const int64_t *sizes;   // levels
     const double *weights;  // those of each level below the others', sum of sizes x c
-    const double *rho;      // levels x c, rounded up
+    const double *rho;      // levels x c, rounded up: half-widths where K(x,x) = 1
 };
 
 class ReducedSet {
@@ -31,8 +31,9 @@ class ReducedSet {
     ~ReducedSet();
 
     // The answer of each row after as few levels as it takes, or `unsettled`, and the vectors that were used; `values`
-    // as in Dense::decide.
-    void decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations, double *values) const;
+    // as in Dense::decide. caution: a factor on rho.
+    void decide(const Rows &rows, double caution, Team &team, int64_t *answers, int64_t *evaluations,
+                double *values) const;
 
     // Outputs and radii of each row at a level, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const;

@@ -5,9 +5,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -38,9 +40,6 @@ using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu
 template <class Array, class A, class B> struct EitherType {
     Array array;
 };
-using RowsArgument = EitherType<AnyMatrix, float, double>;
-using CsrData = EitherType<AnyVector, float, double>;
-using CsrIndices = EitherType<AnyVector, int32_t, int64_t>;
 
 // Arrays that are returned.
 template <class T, size_t dimensions> using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>>;
@@ -93,6 +92,27 @@ inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices
                     : csr_of<double, int32_t>(data, indices, indptr, d);
     throw nb::type_error("rows must be float32 or float64");
 }
+
+// Checked rows as Python has them: an array, or a SciPy matrix in CSR form. Keeps the arrays alive.
+class RowsArgument {
+  public:
+    explicit RowsArgument(const nb::object &rows) {
+        if (nb::try_cast(rows, matrix_)) {
+            rows_ = strided(matrix_);
+            return;
+        }
+        if (!nb::hasattr(rows, "indptr")) throw nb::type_error("rows must be a matrix, or in CSR form");
+        for (const char *part : {"data", "indices", "indptr"}) parts_.push_back(nb::cast<AnyVector>(rows.attr(part)));
+        rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(rows.attr("shape")[1]));
+    }
+
+    const Rows &operator*() const { return *rows_; }
+
+  private:
+    AnyMatrix matrix_;
+    std::vector<AnyVector> parts_;
+    std::unique_ptr<Rows> rows_;
+};
 
 inline bool ctrl_c() {
     nb::gil_scoped_acquire gil;
@@ -166,11 +186,15 @@ class Kept {
     const Vector bias_, center_, scale_, constant_, slope_;  // the arrays themselves: Python's may have been converted
 };
 
-// Runs work(team) without the GIL, with as many threads as the multiply-adds are worth.
+// The threads of a call that does not say how many: see backend.py.
+inline std::atomic<int> default_threads = 1;
+
+// Runs work(team) without the GIL, with as many threads as the multiply-adds are worth; threads 0: the default.
 template <class Work>
 void run_on(const Machine &machine, const Rows &rows, int threads, double multiply_adds, const Work &work) {
     if (rows.d != machine.features) throw nb::value_error("wrong number of columns");
     const double useful = multiply_adds / work_per_thread;
+    if (threads < 1) threads = default_threads;
     Team team(useful < 2 ? 1 : std::max(1, int(std::min<double>(threads, useful))), ctrl_c);
     try {
         nb::gil_scoped_release released;
@@ -207,23 +231,16 @@ class Answers {
     NewOutputs values_;
 };
 
-// Every method takes dense rows or the parts of a CSR matrix, and then its own arguments, which `names` are of.
+// Every method takes rows, then its own arguments, which `names` are of, and last the number of threads.
 template <class Bound, class Result, class... Args, class... Names>
 void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)(const Rows &, Args...) const,
                const char *words, const Names &...names) {
     cls.def(
         name,
-        [method](const Bound &self, const RowsArgument &rows, Args... args) {
-            return (self.*method)(*strided(rows.array), args...);
+        [method](const Bound &self, const nb::object &rows, Args... args) {
+            return (self.*method)(*RowsArgument(rows), args...);
         },
-        words, "rows"_a, names...);
-    cls.def(
-        name,
-        [method](const Bound &self, const CsrData &data, const CsrIndices &indices, const CsrIndices &indptr,
-                 ptrdiff_t columns, Args... args) {
-            return (self.*method)(*csr(data.array, indices.array, indptr.array, columns), args...);
-        },
-        words, "data"_a, "indices"_a, "indptr"_a, "columns"_a, names...);
+        words, "rows"_a, names..., "threads"_a = 0);
 }
 
 // One for each stage, in a file of its own.

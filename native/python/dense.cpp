@@ -19,6 +19,9 @@ class BoundDense {
         dense_.prepare();
     }
 
+    // The most roundings of one term: within its panel, then one for each panel.
+    ptrdiff_t roundings() const { return 48 + kept_->machine.points_count / 64; }
+
     // The outputs, and the numbers of the rows that nothing is known of.
     std::tuple<NewOutputs, std::optional<NewNumbers>> outputs(const Rows &rows, int threads) const {
         double *out;
@@ -79,18 +82,18 @@ void bind_dense(nb::module_ &m) {
     nb::class_<BoundDense> dense(m, "Dense", "The full sum of a machine, every term of every row.");
     dense.def(nb::init<std::shared_ptr<Kept>>(), "machine"_a);
     dense.def("prepare", &BoundDense::prepare, "Lays the points out now; the first call that needs them would.");
+    dense.def_prop_ro("roundings", &BoundDense::roundings, "The most roundings of one term of the sum.");
     bind_rows(dense, "outputs", &BoundDense::outputs,
-              "Outputs in float64, and the numbers of the rows whose values overflow (None if there are none).",
-              "threads"_a);
+              "Outputs in float64, and the numbers of the rows whose values overflow (None if there are none).");
     bind_rows(dense, "interval", &BoundDense::interval<float>,
-              "Outputs in float32, and radii that reach the real-number values.", "threads"_a);
+              "Outputs in float32, and radii that reach the real-number values.");
     bind_rows(dense, "interval64", &BoundDense::interval<double>,
-              "Outputs in float64, and radii that reach the real-number values.", "threads"_a);
+              "Outputs in float64, and radii that reach the real-number values.");
     bind_rows(
         dense, "decide", &BoundDense::decide,
         "Answers, kernel evaluations (one number if all rows took the same), and the numbers of the rows that are "
         "still open (None if there are none).",
-        "certified"_a, "threads"_a);
+        "certified"_a);
 }
 
 }  // namespace dormie

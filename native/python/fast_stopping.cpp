@@ -43,10 +43,9 @@ void bind_fast_stopping(nb::module_ &m) {
         nb::init<std::shared_ptr<Kept>, bool>(), "machine"_a, "nonnegative"_a,
         "The points of the machine are in the order in which they are added. nonnegative: of the kernel.");
     bind_rows(fast_stopping, "decide", &BoundFastStopping::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.", "threads"_a);
+              "Answers, whether each row is settled, and its kernel evaluations.");
     bind_rows(fast_stopping, "interval", &BoundFastStopping::interval,
-              "Low and high ends of every output after `budget` terms, rounded up to whole panels.", "budget"_a,
-              "threads"_a);
+              "Low and high ends of every output after `budget` terms, rounded up to whole panels.", "budget"_a);
 }
 
 }  // namespace dormie

@@ -77,10 +77,12 @@ class BoundWalk {
                [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
     }
 
+    // Of the next landmarks; throws nb::stop_iteration at the end.
     Intervals next() {
         const ptrdiff_t c = bound_->geometry().machine().outputs;
         std::vector<double> middle(tile_width<double> * c), radius(tile_width<double> * c);
         const int steps = walk_->next(middle.data(), radius.data());
+        if (steps == 0) throw nb::stop_iteration();
         double *m, *r;
         auto middles = new_array(m, steps, c);
         auto radii = new_array(r, steps, c);
@@ -103,12 +105,19 @@ void bind_geometry(nb::module_ &m) {
                  "machine"_a, "points"_a, "factor"_a, "coordinates"_a, "norms"_a, "rho"_a, "coordinate_norms"_a,
                  "weight_norms"_a, "misfit"_a, "factor_error"_a, "factor_norm"_a);
     bind_rows(geometry, "decide", &BoundGeometry::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.", "budget"_a, "threads"_a);
+              "Answers, whether each row is settled, and its kernel evaluations.", "budget"_a);
     bind_rows(geometry, "interval", &BoundGeometry::interval,
-              "Middles and radii of every output after `budget` landmarks.", "budget"_a, "threads"_a);
-    nb::class_<BoundWalk>(m, "Walk", "The intervals of one row, landmark by landmark.")
-        .def(nb::init<std::shared_ptr<BoundGeometry>, const Vector &>(), "geometry"_a, "row"_a)
-        .def("next", &BoundWalk::next, "Middles and radii after each of the next landmarks; empty at the end.");
+              "Middles and radii of every output after `budget` landmarks.", "budget"_a);
+    nb::class_<BoundWalk>(m, "Walk", "The intervals of one row, some landmarks at a time.")
+        .def(
+            "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Walk"))
+        .def("__next__", &BoundWalk::next, "Middles and radii after each of the next landmarks.");
+    geometry.def(
+        "walk",
+        [](std::shared_ptr<BoundGeometry> self, const Vector &row) {
+            return std::make_unique<BoundWalk>(std::move(self), row);
+        },
+        "row"_a, "The intervals of one row, some landmarks at a time.");
 }
 
 }  // namespace dormie

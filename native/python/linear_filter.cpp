@@ -52,8 +52,8 @@ void bind_linear_filter(nb::module_ &m) {
                                                 "One vector per output, and thresholds (DeCoste & Mazzoni 2003).");
     linear_filter.def(nb::init<std::shared_ptr<Kept>, Matrix, Vector>(), "machine"_a, "vectors"_a, "bias"_a);
     bind_rows(linear_filter, "decide", &BoundLinearFilter::decide, "Answers, and whether each row is settled.", "low"_a,
-              "high"_a, "threads"_a);
-    bind_rows(linear_filter, "outputs", &BoundLinearFilter::outputs, "Outputs of the linear machine.", "threads"_a);
+              "high"_a);
+    bind_rows(linear_filter, "outputs", &BoundLinearFilter::outputs, "Outputs of the linear machine.");
 }
 
 }  // namespace dormie

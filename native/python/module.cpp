@@ -61,6 +61,9 @@ NB_MODULE(_native, m) {
     bind_nearest(m);
     bind_tree(m);
     m.def("exp2", &exp2_array, "x"_a, "2^x of numbers that are not positive, as the tiles have it.");
+    m.def(
+        "set_default_threads", [](int threads) { default_threads = std::max(1, threads); }, "threads"_a,
+        "The threads of calls that do not say how many.");
     m.def("peak_rate", &peak_rate, "Multiply-adds a second of one thread with nothing to load, in float32.");
     m.def("native_info", &native_info, "The compiler, the build type and the instruction sets.");
 }

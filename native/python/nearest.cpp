@@ -94,10 +94,10 @@ void bind_nearest(nb::module_ &m) {
         "machine"_a, "basis"_a, "steps"_a, "foresight"_a, "centers"_a, "orders"_a,
         "centers and orders without rows: every row has an order of its own, and foresight counts.");
     bind_rows(nearest, "decide", &BoundNearest::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.", "low"_a, "high"_a, "threads"_a);
+              "Answers, whether each row is settled, and its kernel evaluations.", "low"_a, "high"_a);
     bind_rows(nearest, "sums", &BoundNearest::sums,
-              "Partial sums after each step, rows x steps x outputs, and the cell of each row.", "threads"_a);
-    bind_rows(nearest, "order", &BoundNearest::order, "The points in the order of each row.", "threads"_a);
+              "Partial sums after each step, rows x steps x outputs, and the cell of each row.");
+    bind_rows(nearest, "order", &BoundNearest::order, "The points in the order of each row.");
 }
 
 }  // namespace dormie

@@ -62,8 +62,7 @@ void bind_source_sum(nb::module_ &m) {
     sum.def(nb::init<std::shared_ptr<Kept>, const Counts &, Matrix, const nb::object &>(), "machine"_a, "steps"_a,
             "values"_a, "ddot"_a.none(), "ddot: a capsule of BLAS's function, or None for inner products in order.");
     bind_rows(sum, "outputs", &BoundSourceSum::outputs,
-              "Outputs as the source has them. sparse: whether its rows came as a sparse matrix.", "sparse"_a,
-              "threads"_a);
+              "Outputs as the source has them. sparse: whether its rows came as a sparse matrix.", "sparse"_a);
 }
 
 }  // namespace dormie

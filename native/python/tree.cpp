@@ -89,9 +89,8 @@ void bind_tree(nb::module_ &m) {
     tree.def(nb::init<std::shared_ptr<Kept>, Matrix, Vector, const IndexMatrix &, const Counts &, Matrix, Matrix>(),
              "machine"_a, "points"_a, "thresholds"_a, "children"_a, "offsets"_a, "weights"_a, "constants"_a);
     bind_rows(tree, "decide", &BoundTree::decide, "Answers, whether each row is settled, and its kernel evaluations.",
-              "half_widths"_a, "threads"_a);
-    bind_rows(tree, "walk", &BoundTree::walk, "Values, the terminal each row ends at, and its kernel evaluations.",
-              "threads"_a);
+              "half_widths"_a);
+    bind_rows(tree, "walk", &BoundTree::walk, "Values, the terminal each row ends at, and its kernel evaluations.");
 }
 
 }  // namespace dormie

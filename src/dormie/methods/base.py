@@ -2,15 +2,24 @@
 
 A *method* is one paper's way to settle rows. It says which machines it can serve, and it fits candidates for a plan.
 A *stage* is a method fitted to a machine. It receives the rows that no earlier stage has settled and settles some of
-them. A stage is plain data: a plan file stores it as a name, a few numbers and arrays, and no code.
+them. Every stage offers
+
+    decide(rows, caution=1.0)   answers, which of them are settled, and the kernel evaluations of each row
+    estimate(rows)              the best guess of the outputs that the stage has
+
+and a certified stage moreover
+
+    interval(rows, budget)      low and high ends that contain the outputs, for a number of kernel evaluations
+
+A stage is plain data, frozen parameters and a machine: a plan file stores it as names, numbers and arrays, and no code.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +31,11 @@ from dormie.methods.memory import Shapes, Size
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 NO_ROWS = np.empty(0, dtype=np.int64)
+Parameters = TypeVar("Parameters", bound="DataclassInstance")
 
 
 class Decisions(NamedTuple):
@@ -37,14 +50,13 @@ class Decisions(NamedTuple):
 class Stage(ABC):
     """A method fitted to a machine."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # of its method
+    certified: ClassVar[bool]  # whether its answers are proved, rounding included
     machine: Machine
-    certified: bool = True  # whether its answers are proved, rounding included
-    narrows: ClassVar[bool] = False  # whether it has `bounds` and `refine`: intervals before the full sum
-    guesses: ClassVar[bool] = False  # whether it has `guess`: an estimate for rows it leaves open
+    details: str = ""  # what tells the stage from others of its method, such as its number of vectors
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name}({self.details})" if self.details else self.name
 
     @property
     @abstractmethod
@@ -57,27 +69,15 @@ class Stage(ABC):
         return 0.0
 
     @abstractmethod
-    def decide(self, rows: Any) -> Decisions:
-        """Settle as many of the rows as possible; the rows are checked (see `dormie.machine.rows`)."""
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        """Settle as many of the rows as possible; the rows are checked (see `dormie.machine.rows`).
 
-    def bounds(self, rows: Any, budget: int) -> tuple[Floats, Floats] | None:  # noqa: ARG002 - for stages that narrow
-        """Certified low and high ends of every output, for at most `budget` kernel evaluations per row.
-
-        None where the budget is too small for any bound.
+        caution: a factor on measured half-widths, finite and at least 0; certified stages have none
         """
-        return None
 
-    def refine(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:  # noqa: ARG002 - for stages that narrow
-        """Yield, step by step, the kernel evaluations spent on one row and the certified ends of its outputs."""
-        yield from ()
-
-    def guess(self, rows: Any) -> tuple[Floats, Floats]:
-        """An estimate of every output of rows that are not settled, and a bound on its error."""
-        raise NotImplementedError(f"{self.name} has no guesses")
-
-    def scaled(self, scale: float) -> Stage:  # noqa: ARG002 - nothing to scale here
-        """The same stage with `scale` times the caution; a certified stage returns itself."""
-        return self
+    @abstractmethod
+    def estimate(self, rows: Any) -> Floats:
+        """The best guess of every output of checked rows, rows x outputs."""
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], Arrays]:
@@ -94,26 +94,77 @@ class Stage(ABC):
         """Rebuild a stage from its `state`; raises ValueError if the data does not fit the machine."""
 
 
+class CertifiedStage(Stage):
+    """A stage whose answers are proved, and so are intervals of the outputs."""
+
+    certified = True
+
+    @property
+    @abstractmethod
+    def budgets(self) -> Sequence[int]:
+        """The numbers of kernel evaluations, ascending, at which `interval` becomes narrower."""
+
+    @abstractmethod
+    def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
+        """Low and high ends of every output of checked rows, for at most `budget` kernel evaluations per row.
+
+        The ends contain the real-number outputs, rounding included. They are infinite below the first of `budgets`.
+        """
+
+    def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
+        """The kernel evaluations spent on one row (1 x d), and its interval, budget by budget; computed lazily."""
+        for budget in self.budgets:
+            low, high = self.interval(row, budget)
+            yield budget, low[0], high[0]
+
+
 class CalibratedStage(Stage):
-    """A stage whose thresholds are measured on rows, not proved; a higher caution makes it wrong less often.
+    """A stage with half-widths measured on rows, not proved; a higher caution makes it wrong less often.
 
     Calibration (`dormie.planner.risk.calibration`) chooses the caution at which held-out rows show the promised risk.
-    A certified ReducedSet is an instance too: its half-widths are proved, so it refuses `cautious`.
     """
 
     certified = False
-    caution: float  # ratio of its half-widths to those first fitted
 
-    @abstractmethod
-    def cautious(self, caution: float) -> CalibratedStage:
-        """The same stage with another caution; raises ValueError if the stage is certified."""
+    @property
+    def answers_by_estimate(self) -> bool:
+        """Whether every answer of `decide` is the rule's answer to `estimate`."""
+        return False
 
-    def scaled(self, scale: float) -> Stage:
-        return self if self.certified else self.cautious(scale * self.caution)
 
-    @abstractmethod
-    def estimate(self, rows: Any) -> Floats | None:
-        """The stage's estimate of the outputs, if it makes the same kind of estimate for all rows; None otherwise."""
+def unknown_interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
+    """The interval of rows that nothing is known of: from minus infinity to infinity."""
+    ends = np.full((rows.shape[0], machine.n_outputs), np.inf)
+    return -ends, ends
+
+
+def middle_of(low: Floats, high: Floats) -> Floats:
+    """The middle of intervals; 0 where nothing is known."""
+    known = np.isfinite(low) & np.isfinite(high)
+    return np.where(known, np.where(known, low, 0.0) / 2 + np.where(known, high, 0.0) / 2, 0.0)
+
+
+def arrays_of(*parameters: DataclassInstance) -> Arrays:
+    """The arrays of frozen parameters by name, for `Stage.state`."""
+    return {each.name: getattr(part, each.name) for part in parameters for each in fields(part)}
+
+
+def parameters_from(kind: type[Parameters], arrays: Arrays) -> Parameters:
+    """The parameters whose `arrays_of` are among these arrays, for `Stage.restore`."""
+    return kind(**{name: arrays[name] for name in names_of(kind)})
+
+
+def names_of(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    """The names of the arrays of frozen parameters."""
+    return tuple(each.name for each in fields(kind))
+
+
+def require_state(
+    stage: str, numbers: Mapping[str, Any], arrays: Mapping[str, Any], names: Iterable[str] = (), **types: type
+) -> None:
+    """Raise ValueError unless there are arrays of these names, and numbers of these types."""
+    if set(arrays) != set(names) or {name: type(value) for name, value in numbers.items()} != types:
+        raise ValueError(f"{stage}: the arrays or numbers of another stage")
 
 
 @dataclass(frozen=True)
@@ -197,19 +248,19 @@ class CalibratedFitting:
 class Method(ABC):
     """One paper's way to settle rows."""
 
-    stage: ClassVar[type[Stage]]
+    stages: ClassVar[tuple[type[Stage], ...]]  # at most one certified and one calibrated
     needs_risk: ClassVar[bool] = False  # whether all its stages are calibrated: right on nearly all rows
 
     @property
     def name(self) -> str:
         """The name in `methods=[...]` and in plan files."""
-        return self.stage.name
+        return self.stages[0].name
 
     @abstractmethod
     def is_usable_for(self, machine: Machine) -> Usable:
         """Whether the method can serve the machine; if not, the reason."""
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:  # noqa: ARG002 - has none
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:  # noqa: ARG002 - has none
         """Stages worth trying in an exact plan; raises ValueError if none can be fitted."""
         yield from ()
 
@@ -217,8 +268,8 @@ class Method(ABC):
         """Stages worth trying in a plan with a risk; raises ValueError if none can be fitted."""
         yield from ()
 
-    def stage_without_fitting(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
-        """A stage that has `bounds` and needs no fitting, for plans without one; None if the machine allows none."""
+    def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:  # noqa: ARG002 - has none
+        """A certified stage that needs no fitting, for intervals in plans without one; None if there is none."""
         return None
 
 

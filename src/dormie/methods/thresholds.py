@@ -7,7 +7,6 @@ the wrong sign on sample rows. They are stored as a middle and a half-width; a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +42,7 @@ class Thresholds:
 
     def widened(self, caution: float) -> tuple[Floats, Floats]:
         """The low and high thresholds, at `caution` times the measured distance from their middle."""
+        require_caution(caution)
         with np.errstate(over="ignore"):
             return self.middle - caution * self.half, self.middle + caution * self.half
 
@@ -64,11 +64,11 @@ def require_floats(stage: str, name: str, array: npt.NDArray[Any], shape: tuple[
         raise ValueError(f"{stage}: {name} is not finite; numbers this large leave nothing to measure")
 
 
-def require_thresholds(stage: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless `middle` and `half` are thresholds of the given shape."""
-    for name in ("middle", "half"):
-        require_floats(stage, name, arrays[name], shape)
-    if (arrays["half"] < 0).any():
+def require_thresholds(stage: str, thresholds: Thresholds, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless the thresholds are of the given shape, and the half-widths not negative."""
+    require_floats(stage, "middle", thresholds.middle, shape)
+    require_floats(stage, "half", thresholds.half, shape)
+    if (thresholds.half < 0).any():
         raise ValueError(f"{stage}: half must not be negative")
 
 
@@ -78,11 +78,10 @@ def some_of(numbers: npt.NDArray[Any]) -> str:
     return f"{few}" if len(few) == len(numbers) else f"{few} and {len(numbers) - len(few):,} more"
 
 
-def require_caution(stage: str, caution: Any) -> float:
-    """The caution as a float; raises ValueError if it is not a finite number of at least 0."""
+def require_caution(caution: Any) -> None:
+    """Raise ValueError unless the caution is a finite number of at least 0."""
     if isinstance(caution, bool) or not isinstance(caution, int | float | np.number) or not 0 <= caution < np.inf:
-        raise ValueError(f"{stage}: caution must be a finite number of at least 0, got {caution!r}")
-    return float(caution)
+        raise ValueError(f"caution must be a finite number of at least 0, got {caution!r}")
 
 
 def positive(rule: Rule, outputs: Floats) -> Booleans:

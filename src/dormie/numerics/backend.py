@@ -1,18 +1,19 @@
 """The choice between the native core and NumPy, and the number of threads.
 
-`build` makes a native object for a machine. It returns None where NumPy must be used: for a Python kernel, or in an
-installation without the native core, which is warned of once. The types of native objects are those of `_native.pyi`,
-which is made from the extension.
+What computes has two forms with the same methods: a class of the native core, and its NumPy twin. `choose` makes one of
+them for a machine, once. NumPy serves Python kernels, and installations without the native core, which are warned of
+once. The types of the native classes are those of `_native.pyi`, which is made from the extension.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +21,20 @@ import numpy.typing as npt
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
-from dormie.machine.typing import Arrays
 from dormie.numerics.rounding import margin
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 try:
     from dormie.numerics import _native  # optional: NumPy is used without it
 except ImportError:
     _native = None  # type: ignore[assignment]
 # The native module, None where it is not installed. Its type leaves None out, so that its classes have types; so use it
-# only in the `make` of `build`, or with an object that `build` gave.
+# only in the `native` of `choose`.
 extension = _native
 Native = TypeVar("Native")
+Twin = TypeVar("Twin")
 _numpy_only = False
 
 THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may request
@@ -40,15 +44,15 @@ _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
 _SIGN, _VOTE, _ARGMAX, _VALUE = range(4)
 
 
-def build(machine: Machine, make: Callable[[extension.Machine], Native]) -> Native | None:
-    """The native object that `make` gives for the native form of a machine; None where NumPy must be used."""
+def choose(machine: Machine, native: Callable[[extension.Machine], Native], numpy: Callable[[], Twin]) -> Native | Twin:
+    """What `native` makes of the native form of a machine; what `numpy` makes where NumPy must be used."""
     core = native_machine(machine)
-    return None if core is None else make(core)
+    return numpy() if core is None else native(core)
 
 
-def contiguous(arrays: Arrays, names: Iterable[str]) -> tuple[npt.NDArray[Any], ...]:
-    """The arrays of these names as contiguous arrays, in the order that the native core expects."""
-    return tuple(np.ascontiguousarray(arrays[name]) for name in names)
+def contiguous(parameters: DataclassInstance) -> tuple[npt.NDArray[Any], ...]:
+    """The arrays of a stage's parameters as contiguous arrays, in the order of the native core's constructor."""
+    return tuple(np.ascontiguousarray(getattr(parameters, field.name)) for field in fields(parameters))
 
 
 @contextmanager
@@ -80,14 +84,6 @@ def native_machine(machine: Machine) -> extension.Machine | None:
         scale,
         vars(margin(machine)),
     )
-
-
-def arguments(rows: Any, *more: Any) -> tuple[Any, ...]:
-    """The arguments of a native method: checked rows, the method's own arguments, and the number of threads."""
-    # Any, because rows are an array or a SciPy matrix, which has no types. The results of native methods keep theirs.
-    if isinstance(rows, np.ndarray):
-        return rows, *more, threads()
-    return rows.data, rows.indices, rows.indptr, rows.shape[1], *more, threads()
 
 
 def threads() -> int:
@@ -128,6 +124,8 @@ def _cores() -> int:
 
 # Read at import, so that an unusable value is warned of before the first prediction.
 _THREADS = threads_for(os.environ.get("DORMIE_THREADS", ""), _cores())
+if extension is not None:
+    extension.set_default_threads(_THREADS)
 
 
 def info() -> dict[str, Any]:

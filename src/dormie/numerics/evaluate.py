@@ -12,45 +12,37 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import require_finite_vectors, some
+from dormie.machine.rows import some
 from dormie.numerics import backend, reference
 from dormie.numerics.source_sum import SourceSum, unbounded_where_not_finite
 
 
 class FullSum:
-    """The sum of all terms of a machine, in float64; `core` is its native evaluation, None where NumPy is used."""
+    """The sum of all terms of a machine, in float64; `core` computes it, natively or in NumPy."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.core = backend.build(machine, lambda core: backend.extension.Dense(core))
+        self.core = backend.choose(machine, lambda core: backend.extension.Dense(core), lambda: reference.Dense(machine))
 
     def prepare(self) -> None:
         """Pack the points now and not in the first call, which may have a deadline."""
-        if self.core is not None:
-            self.core.prepare()
+        self.core.prepare()
 
     @property
     def roundings(self) -> int:
-        """The most roundings of one term of the sum: within its panel, then one per panel (native/tiles/panel.hpp)."""
-        return self.machine.n_points + 2 if self.core is None else 48 + self.machine.n_points // 64
+        """The most roundings of one term of the sum."""
+        return self.core.roundings
 
     def outputs(self, rows: Any) -> Floats:
         """G(x) of every checked row, rows x outputs."""
-        if self.core is None:
-            require_finite_vectors(rows, self.machine)
-            return reference.outputs(self.machine, rows)
-        outputs, lost = self.core.outputs(*backend.arguments(rows))
+        outputs, lost = self.core.outputs(rows)
         if lost is not None:  # rows whose evaluation left the range of float64
             outputs[lost] = self.source_sum.outputs(rows[lost])
         return outputs
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """G(x) of every checked row, and a bound on its distance from the real-number value."""
-        if self.core is not None:
-            middle, radius = self.core.interval64(*backend.arguments(rows))
-        else:
-            require_finite_vectors(rows, self.machine)
-            middle, radius = reference.interval(self.machine, rows)
+        middle, radius = self.core.interval64(rows)
         lost = ~np.isfinite(radius).all(axis=1)
         if lost.any() and not self.machine.kernel.is_python:
             middle[lost], radius[lost] = self.source_sum.interval(some(rows, np.flatnonzero(lost)))

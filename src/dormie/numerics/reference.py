@@ -15,6 +15,8 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Normalized
+from dormie.machine.rows import require_finite_vectors
+from dormie.machine.typing import Integers
 from dormie.numerics.rounding import UNIT, kernel_value_error, margin
 
 _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
@@ -32,6 +34,39 @@ def blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
         if machine.of_vectors:
             part = np.asarray(part, dtype=np.float64)
         yield block, part if machine.input_map is None else machine.input_map(part)
+
+
+class Dense:
+    """The twin of the native core's `Dense`: the full sum of a machine, in float64."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.roundings = machine.n_points + 2  # the most of one term of the sum
+
+    def prepare(self) -> None:
+        """Nothing: the points lie as they are used."""
+
+    def outputs(self, rows: Any) -> tuple[Floats, Integers | None]:
+        """G(x) of every row, and None: a row whose value overflows has a value all the same."""
+        require_finite_vectors(rows, self._machine)
+        return outputs(self._machine, rows), None
+
+    def interval64(self, rows: Any) -> tuple[Floats, Floats]:
+        """G(x) of every row, and a bound on its distance from the real-number value."""
+        require_finite_vectors(rows, self._machine)
+        return interval(self._machine, rows)
+
+    def decide(self, rows: Any, certified: bool) -> tuple[Any, int, Integers | None]:
+        """Answers, kernel evaluations per row, and the rows that rounding leaves open (None: no such row).
+
+        certified: whether to find such rows
+        """
+        middle, radius = self.interval64(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            settled = settled_between(self._machine, rows, middle - radius, middle + radius)
+            answers = self._machine.rule.answer(middle)
+        open_rows = np.flatnonzero(~settled).astype(np.int64)
+        return answers, self._machine.n_points, open_rows if certified and len(open_rows) else None
 
 
 def outputs(machine: Machine, rows: Any) -> Floats:

@@ -13,11 +13,21 @@ from dormie.numerics.reference import outputs, sum_in_order
 from dormie.numerics.rounding import inner_degree
 
 
-def source_outputs(machine: Machine, rows: Any) -> Floats:
+class SourceSum:
+    """The twin of the native core's `SourceSum`."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def outputs(self, rows: Any, sparse: bool) -> Floats:
+        """The outputs of the model's own sum. sparse: whether its rows came as a sparse matrix."""
+        return source_outputs(self._machine, rows, sparse)
+
+
+def source_outputs(machine: Machine, rows: Any, sparse: bool) -> Floats:
     """The outputs of the model's own sum, as `dormie.numerics.source_sum` defines it."""
     if machine.kernel.is_python:
         return outputs(machine, rows)
-    sparse = hasattr(rows, "toarray")
     x = np.array(rows.toarray() if sparse else rows, dtype=np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for name, values in () if machine.input_map is None else machine.input_map.all_steps:

@@ -30,9 +30,7 @@ class SourceSum:
 
     def outputs(self, rows: Any) -> Floats:
         """The outputs of checked rows."""
-        if self._native is None:
-            return source_reference.source_outputs(self.machine, rows)
-        return self._native.outputs(*backend.arguments(rows, is_sparse(rows)))
+        return self._core.outputs(rows, is_sparse(rows))
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """The outputs of checked rows, and a bound on their distance from the machine's real-number value."""
@@ -41,11 +39,12 @@ class SourceSum:
         return unbounded_where_not_finite(self.outputs(rows), source_margin(self._rewritten)(norms))
 
     @cached_property
-    def _native(self) -> backend.extension.SourceSum | None:
+    def _core(self) -> backend.extension.SourceSum | source_reference.SourceSum:
         # Built when a row first needs it: few rows do, and BLAS takes longer to import than dormie.
-        return backend.build(
+        return backend.choose(
             self.machine,
             lambda core: backend.extension.SourceSum(core, *_map_steps(self.machine), _ddot_of(self.machine)),
+            lambda: source_reference.SourceSum(self.machine),
         )
 
 
@@ -69,7 +68,7 @@ def _ddot_of(machine: Machine) -> object | None:
 
 @cache
 def _ddot() -> object:
-    from scipy.linalg import cython_blas  # here: see `SourceSum._native`
+    from scipy.linalg import cython_blas  # here: see `SourceSum._core`
 
     capsule: object = cython_blas.__pyx_capi__["ddot"]
     return capsule

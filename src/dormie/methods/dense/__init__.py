@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from dormie.methods.dense.method import METHOD
-from dormie.methods.dense.stage import Dense
+from dormie.methods.dense.stage import Dense, Float32Dense, cheapest
 
-__all__ = ["METHOD", "Dense"]
+__all__ = ["METHOD", "Dense", "Float32Dense", "cheapest"]

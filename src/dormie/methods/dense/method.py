@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dormie.machine import Machine
 from dormie.methods.base import Method, Usable
-from dormie.methods.dense.stage import Dense
+from dormie.methods.dense.stage import Dense, Float32Dense
 
 
 class _DenseMethod(Method):
-    stage = Dense
+    stages = (Dense, Float32Dense)
 
     def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - every machine
         return Usable()

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CertifiedFitting, Method, Stage, Usable, needs_early_stop, needs_inner_product
+from dormie.methods.base import CertifiedFitting, CertifiedStage, Method, Usable, needs_early_stop, needs_inner_product
 from dormie.methods.fast_stopping.stage import FastStopping
 
 
 class _FastStoppingMethod(Method):
-    stage = FastStopping
+    stages = (FastStopping,)
 
     def is_usable_for(self, machine: Machine) -> Usable:
         return needs_early_stop(self.name, machine)
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         yield FastStopping(fitting.machine)
 
-    def stage_without_fitting(self, machine: Machine) -> Stage | None:
+    def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:
         return FastStopping(machine) if needs_inner_product(self.name, machine) else None
 
 

@@ -7,19 +7,37 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.numerics.reference import blocks, partial_sum
+from dormie.machine.rows import require_finite
+from dormie.numerics.reference import blocks, partial_sum, settled_between
 
 
-def interval(machine: Machine, rows: Any, budget: int) -> tuple[Floats, Floats]:
-    """Low and high ends of every output of every row after the first `budget` terms."""
-    weights = machine.weights[budget:]
-    sizes = np.abs(weights) * np.sqrt(machine.kernel.diagonal(machine.points[budget:]))[:, None]
-    one_sided = machine.kernel.nonnegative
-    lowering = np.where((weights < 0) | (not one_sided), sizes, 0).sum(axis=0)
-    raising = np.where((weights > 0) | (not one_sided), sizes, 0).sum(axis=0)
-    low, high = np.empty((2, rows.shape[0], machine.n_outputs))
-    for block, part in blocks(machine, rows):
-        middle, rounding = partial_sum(machine, part, budget)
-        root = np.sqrt(machine.kernel.diagonal(part))[:, None] * (1 + 1e-9)
-        low[block], high[block] = middle - rounding - root * lowering, middle + rounding + root * raising
-    return low, high
+class FastStopping:
+    """The twin of the native core's `FastStopping`; the points of the machine are in the order they are added in."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def decide(self, rows: Any) -> tuple[Any, Any, Any]:
+        """Answers, which of them are settled, and the kernel evaluations of each row: here all of them."""
+        low, high = self.interval(rows, self._machine.n_points)
+        settled = settled_between(self._machine, rows, low, high)
+        evaluations = np.full(rows.shape[0], self._machine.n_points)
+        return self._machine.rule.answer((low + high) / 2), settled, evaluations
+
+    def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
+        """Low and high ends of every output of every row after the first `budget` terms."""
+        require_finite(rows)
+        lowering, raising = self._tails(budget)
+        low, high = np.empty((2, rows.shape[0], self._machine.n_outputs))
+        for block, part in blocks(self._machine, rows):
+            middle, rounding = partial_sum(self._machine, part, budget)
+            root = np.sqrt(self._machine.kernel.diagonal(part))[:, None] * (1 + 1e-9)
+            low[block], high[block] = middle - rounding - root * lowering, middle + rounding + root * raising
+        return low, high
+
+    def _tails(self, budget: int) -> tuple[Floats, Floats]:
+        """How far the remaining terms can lower and raise each output of a row with K(x,x) = 1."""
+        kernel, weights = self._machine.kernel, self._machine.weights[budget:]
+        sizes = np.abs(weights) * np.sqrt(kernel.diagonal(self._machine.points[budget:]))[:, None]
+        both = not kernel.nonnegative
+        return np.where((weights < 0) | both, sizes, 0).sum(axis=0), np.where((weights > 0) | both, sizes, 0).sum(axis=0)

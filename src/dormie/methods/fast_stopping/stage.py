@@ -10,7 +10,6 @@ of the positive weights. Terms are added one panel at a time; a row stops as soo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,51 +18,54 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite
 from dormie.machine.typing import Arrays
-from dormie.methods.base import Decisions, Stage, needs_inner_product, require
+from dormie.methods.base import (
+    CertifiedStage,
+    Decisions,
+    middle_of,
+    needs_inner_product,
+    require,
+    require_state,
+    unknown_interval,
+)
 from dormie.methods.fast_stopping import reference
 from dormie.methods.memory import Shapes, Size, packed, panels
 from dormie.numerics import backend
-from dormie.numerics.reference import settled_between
 
 _PANEL = 256  # terms added between two intervals
 
 
-class FastStopping(Stage):
+class FastStopping(CertifiedStage):
     """Partial sums, largest terms first, with Cauchy-Schwarz tails."""
 
     name = "fast_stopping"
     words = "partial sums, largest terms first, until the remaining terms cannot change the answer (Muller 2004)"
-    narrows = True
 
     def __init__(self, machine: Machine) -> None:
         require(needs_inner_product(self.name, machine))
         self.machine = machine
-        self._ordered = largest_first(machine)
-        self._native = backend.build(
-            self._ordered, lambda core: backend.extension.FastStopping(core, machine.kernel.nonnegative)
+        ordered = largest_first(machine)
+        self._core = backend.choose(
+            ordered,
+            lambda core: backend.extension.FastStopping(core, machine.kernel.nonnegative),
+            lambda: reference.FastStopping(ordered),
         )
 
-    def decide(self, rows: Any) -> Decisions:
-        if self._native is None:
-            low, high = self.interval(rows, self.machine.n_points)
-            settled = settled_between(self.machine, rows, low, high)
-            return Decisions(self.machine.rule.answer((low + high) / 2), settled, self.machine.n_points)
-        return Decisions(*self._native.decide(*backend.arguments(rows)))
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
+        return Decisions(*self._core.decide(rows))
+
+    def estimate(self, rows: Any) -> Floats:
+        return middle_of(*self._core.interval(rows, self.machine.n_points))
+
+    @property
+    def budgets(self) -> range:
+        return range(_PANEL, self.machine.n_points, _PANEL)
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        """Low and high ends of every output of every row after `budget` terms, rounded to whole panels."""
-        if self._native is None:
+        terms = budget // _PANEL * _PANEL if budget < self.machine.n_points else self.machine.n_points
+        if not terms:
             require_finite(rows)
-            return reference.interval(self._ordered, rows, budget)
-        return self._native.interval(*backend.arguments(rows, budget))
-
-    def bounds(self, rows: Any, budget: int) -> tuple[Floats, Floats] | None:
-        return self.interval(rows, budget // _PANEL * _PANEL) if budget >= _PANEL else None
-
-    def refine(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
-        for k in range(_PANEL, self.machine.n_points, _PANEL):
-            low, high = self.interval(row, k)
-            yield k, low[0], high[0]
+            return unknown_interval(self.machine, rows)
+        return self._core.interval(rows, terms)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {}, {}
@@ -76,8 +78,7 @@ class FastStopping(Stage):
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> FastStopping:
-        if numbers or arrays:
-            raise ValueError("the fast stopping stage has no data of its own")
+        require_state(cls.name, numbers, arrays)
         return cls(machine)
 
     def __reduce__(self) -> tuple[type[FastStopping], tuple[Machine]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CertifiedFitting, Method, Stage, Usable, needs_early_stop
+from dormie.methods.base import CertifiedFitting, CertifiedStage, Method, Usable, needs_early_stop
 from dormie.methods.geometry.stage import Geometry
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.numerics.greedy_order import w_greedy_order
@@ -15,12 +15,12 @@ _ENOUGH_SETTLED = 0.999
 
 
 class _GeometryMethod(Method):
-    stage = Geometry
+    stages = (Geometry,)
 
     def is_usable_for(self, machine: Machine) -> Usable:
         return needs_early_stop(self.name, machine)
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         vectors = SharedVectors.of(fitting)
         vectors.settled = yield from _over_points(vectors)
         if fitting.named or vectors.settled >= HOPELESS:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.rows import require_finite
 from dormie.machine.rules import Value
-from dormie.machine.typing import Arrays
+from dormie.methods.geometry.span import Span
 from dormie.numerics.cholesky import solve_lower
 from dormie.numerics.reference import blocks, row_value_error, settled_mapped
 from dormie.numerics.rounding import UNIT
@@ -17,40 +18,48 @@ from dormie.numerics.rounding import UNIT
 LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
 
 
-def interval(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Floats, Floats]:
-    """Middle and radius of every output of every row after `budget` landmarks."""
-    middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))
-    for block, part in blocks(machine, rows):
-        middle[block], radius[block] = next(_steps(machine, arrays, part, [budget]))
-    return middle, radius
+class Geometry:
+    """The twin of the native core's `Geometry`."""
+
+    def __init__(self, machine: Machine, span: Span) -> None:
+        self._machine = machine
+        self._span = span
+
+    def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
+        """Middle and radius of every output of every row after `budget` landmarks."""
+        require_finite(rows)
+        middle, radius = np.empty((2, rows.shape[0], self._machine.n_outputs))
+        for block, part in blocks(self._machine, rows):
+            middle[block], radius[block] = next(_steps(self._machine, self._span, part, [budget]))
+        return middle, radius
+
+    def decide(self, rows: Any, budget: int) -> tuple[Any, Any, Any]:
+        """Answers, which of them are settled, and the landmarks used; a row may stop after every 16 landmarks."""
+        require_finite(rows)
+        n, rule = rows.shape[0], self._machine.rule
+        answers: Any = np.empty((n, self._machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
+        settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
+        counts = [*range(16, budget, 16), budget]
+        for block, part in blocks(self._machine, rows):
+            for done, (middle, radius) in zip(counts, _steps(self._machine, self._span, part, counts), strict=True):
+                now = settled_mapped(self._machine, part, middle - radius, middle + radius) & ~settled[block]
+                copied = ~settled[block] if isinstance(rule, Value) else now
+                answers[block][copied] = rule.answer(middle)[copied]
+                steps[block][now] = done
+                settled[block] |= now
+        return answers, settled, steps
+
+    def walk(self, row: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Middles and radii of one row's outputs, some landmarks at a time, until there are no more."""
+        require_finite(row[None])
+        [(_, part)] = blocks(self._machine, row[None])
+        for middle, radius in _steps(self._machine, self._span, part, range(1, len(self._span) + 1)):
+            yield middle, radius
 
 
-def walk(machine: Machine, arrays: Arrays, row: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Middle and radius of one row's outputs after each landmark."""
-    [(_, part)] = blocks(machine, row[None])
-    for middle, radius in _steps(machine, arrays, part, range(1, len(arrays["points"]) + 1)):
-        yield middle[0], radius[0]
-
-
-def decide(machine: Machine, arrays: Arrays, rows: Any, budget: int) -> tuple[Any, Any, Any]:
-    """Answers, which of them are settled, and the landmarks used; a row may stop after every 16 landmarks."""
-    n, rule = rows.shape[0], machine.rule
-    answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
-    settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
-    counts = [*range(16, budget, 16), budget]
-    for block, part in blocks(machine, rows):
-        for done, (middle, radius) in zip(counts, _steps(machine, arrays, part, counts), strict=True):
-            now = settled_mapped(machine, part, middle - radius, middle + radius) & ~settled[block]
-            copied = ~settled[block] if isinstance(rule, Value) else now
-            answers[block][copied] = rule.answer(middle)[copied]
-            steps[block][now] = done
-            settled[block] |= now
-    return answers, settled, steps
-
-
-def _steps(machine: Machine, arrays: Arrays, rows: Floats, counts: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
+def _steps(machine: Machine, span: Span, rows: Floats, counts: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
     """Yield the interval of geometry.cpp for mapped rows after each number of landmarks in `counts`."""
-    landmarks, factor = arrays["points"][: counts[-1]], arrays["factor"][: counts[-1], : counts[-1]]
+    landmarks, factor = span.points[: counts[-1]], span.factor[: counts[-1], : counts[-1]]
     with np.errstate(over="ignore", invalid="ignore"):
         values = machine.kernel.matrix(rows, landmarks)
         own = machine.kernel.diagonal(rows)
@@ -62,13 +71,13 @@ def _steps(machine: Machine, arrays: Arrays, rows: Floats, counts: Sequence[int]
         gamma, row, k = (done + 20) * UNIT, q[:, :done], done - 1
         square = (row**2).sum(axis=1)
         root = np.sqrt(square + LOST_SQUARE)
-        h = np.abs(row) @ arrays["norms"][:done] * (1 + gamma)
-        mistake = np.sqrt(done) * errors + gamma * arrays["factor_norm"][k] * root
+        h = np.abs(row) @ span.norms[:done] * (1 + gamma)
+        mistake = np.sqrt(done) * errors + gamma * span.factor_norm[k] * root
         far2 = own * (1 + (degree + 1) * (d + 12) * UNIT) + LOST_SQUARE - square * (1 - gamma)
-        far2 += 2 * h * mistake + h**2 * arrays["factor_error"][k]
-        rounding = np.outer(h, arrays["misfit"][k] + arrays["weight_norms"][k] * arrays["factor_error"][k])
-        rounding += np.outer(mistake, arrays["weight_norms"][k])
-        rounding += gamma * np.outer(root, arrays["coordinate_norms"][k]) + 2 * UNIT * np.abs(machine.bias)
-        radius = (np.outer(np.sqrt(np.maximum(far2, 0)), arrays["rho"][k]) + rounding) * (1 + 1e-12)
+        far2 += 2 * h * mistake + h**2 * span.factor_error[k]
+        rounding = np.outer(h, span.misfit[k] + span.weight_norms[k] * span.factor_error[k])
+        rounding += np.outer(mistake, span.weight_norms[k])
+        rounding += gamma * np.outer(root, span.coordinate_norms[k]) + 2 * UNIT * np.abs(machine.bias)
+        radius = (np.outer(np.sqrt(np.maximum(far2, 0)), span.rho[k]) + rounding) * (1 + 1e-12)
         radius[~usable] = np.inf
-        yield row @ arrays["coordinates"][:done] + machine.bias, radius
+        yield row @ span.coordinates[:done] + machine.bias, radius

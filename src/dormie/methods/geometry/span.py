@@ -21,68 +21,82 @@ K(x,x) is computed as well. With d features its relative error is at most (degre
 unless the kernel is polynomial: a squared norm of d products, then a power of a sum of non-negative terms. This is
 added to R^2.
 
-`span` computes the norms, each rounded up, and geometry.cpp combines them. The arrays are, for each number of
-landmarks, `coordinates` c, `norms` |N_j|, `coordinate_norms` |c|, `weight_norms` |alpha|, `misfit` |g - T c|,
-`factor_error` |F|, `factor_norm` |T| and `rho` |v|; `mistake` in the code is the bound on |eta - dT q|.
+`Span.of` computes the norms, each rounded up, and geometry.cpp combines them; `mistake` in the code is the bound on
+|eta - dT q|.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
 from dormie.numerics.cholesky import cholesky, solve_lower
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 
-# The arrays that `span` returns, in the order of Span (native/methods/geometry.hpp).
-SPAN = (
-    "points",
-    "factor",
-    "coordinates",
-    "norms",
-    "rho",
-    "coordinate_norms",
-    "weight_norms",
-    "misfit",
-    "factor_error",
-    "factor_norm",
-)
 _UP = 1 + 1e-9  # covers the rounding of the norms themselves
 
 
-def span(w: FeatureVector, landmarks: Floats) -> Arrays:
-    """The arrays `SPAN` of these landmarks: the coordinates of w in their span, and error bounds."""
-    machine = w.machine
-    landmarks, gram, factor = _factorise(machine, landmarks)
-    k = np.arange(1, len(landmarks) + 1)
-    value_error = kernel_value_error(machine.kernel, landmarks, landmarks)
-    factor_norm = np.sqrt(np.cumsum(np.einsum("ij,ij->i", factor, factor)))
-    squares = np.cumsum(np.cumsum(exact_gram_error(factor, gram) ** 2, axis=0), axis=1)
-    factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
-    inverse, norms = _inverse(factor)
-    products = InnerProducts.with_w(machine, landmarks)
-    g, g_error = products.values, products.errors
-    c = solve_lower(factor, g)
-    coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
-    misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
-    misfit += (k * UNIT * factor_norm)[:, None] * coordinate_norms
-    weight_norms = _weight_norms(inverse, c, norms)
-    rho2 = w.squared_norm + w.squared_norm_error - coordinate_norms**2 * (1 - (k[:, None] + 8) * UNIT)
-    rho2 += (2 * weight_norms * misfit + weight_norms**2 * factor_error[:, None]) * _UP
-    return {
-        "points": landmarks,
-        "factor": factor,
-        "coordinates": c,
-        "norms": norms,
-        "rho": np.sqrt(np.maximum(rho2, 0)) * _UP,
-        "coordinate_norms": coordinate_norms * _UP,
-        "weight_norms": weight_norms * _UP,
-        "misfit": misfit * _UP,
-        "factor_error": factor_error * _UP,
-        "factor_norm": factor_norm * _UP,
-    }
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Landmarks, the coordinates of w in their span, and error bounds for each number of landmarks.
+
+    k landmarks, d features, c outputs; in the order of Span in native/methods/geometry.hpp.
+    """
+
+    points: Floats  # k x d, in mapped coordinates
+    factor: Floats  # T, k x k
+    coordinates: Floats  # c, k x c
+    norms: Floats  # |N_j|, k
+    rho: Floats  # |v|, k x c
+    coordinate_norms: Floats  # |c|, k x c
+    weight_norms: Floats  # |alpha|, k x c
+    misfit: Floats  # |g - T c|, k x c
+    factor_error: Floats  # |F|, k
+    factor_norm: Floats  # |T|, k
+
+    @classmethod
+    def of(cls, w: FeatureVector, landmarks: Floats) -> Span:
+        """The span of these landmarks, cut at the first that lies almost in the span of those before it."""
+        machine = w.machine
+        landmarks, gram, factor = _factorise(machine, landmarks)
+        k = np.arange(1, len(landmarks) + 1)
+        value_error = kernel_value_error(machine.kernel, landmarks, landmarks)
+        factor_norm = np.sqrt(np.cumsum(np.einsum("ij,ij->i", factor, factor)))
+        squares = np.cumsum(np.cumsum(exact_gram_error(factor, gram) ** 2, axis=0), axis=1)
+        factor_error = np.sqrt(np.diagonal(squares)) + k * value_error
+        inverse, norms = _inverse(factor)
+        products = InnerProducts.with_w(machine, landmarks)
+        g, g_error = products.values, products.errors
+        c = solve_lower(factor, g)
+        coordinate_norms = np.sqrt(np.cumsum(c**2, axis=0))
+        misfit = np.sqrt(np.cumsum((np.abs(g - factor @ c) + g_error) ** 2, axis=0))
+        misfit += (k * UNIT * factor_norm)[:, None] * coordinate_norms
+        weight_norms = _weight_norms(inverse, c, norms)
+        rho2 = w.squared_norm + w.squared_norm_error - coordinate_norms**2 * (1 - (k[:, None] + 8) * UNIT)
+        rho2 += (2 * weight_norms * misfit + weight_norms**2 * factor_error[:, None]) * _UP
+        return cls(
+            points=landmarks,
+            factor=factor,
+            coordinates=c,
+            norms=norms,
+            rho=np.sqrt(np.maximum(rho2, 0)) * _UP,
+            coordinate_norms=coordinate_norms * _UP,
+            weight_norms=weight_norms * _UP,
+            misfit=misfit * _UP,
+            factor_error=factor_error * _UP,
+            factor_norm=factor_norm * _UP,
+        )
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def first(self, k: int) -> Span:
+        """The span of the first k landmarks."""
+        arrays = {field.name: getattr(self, field.name)[:k] for field in fields(self)}
+        return Span(**(arrays | {"factor": arrays["factor"][:, :k]}))
 
 
 def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Floats]:

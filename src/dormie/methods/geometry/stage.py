@@ -12,34 +12,45 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import is_sparse, require_finite
+from dormie.machine.rows import dense, require_finite
 from dormie.machine.typing import Arrays
-from dormie.methods.base import Decisions, Stage, needs_inner_product, require
+from dormie.methods.base import (
+    CertifiedStage,
+    Decisions,
+    arrays_of,
+    names_of,
+    needs_inner_product,
+    parameters_from,
+    require,
+    require_state,
+    unknown_interval,
+)
 from dormie.methods.geometry import reference
-from dormie.methods.geometry.span import SPAN, span
+from dormie.methods.geometry.span import Span
 from dormie.methods.memory import Shapes, Size, ceil_div, extent, packed
 from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
 
-class Geometry(Stage):
+class Geometry(CertifiedStage):
     """Intervals from landmarks, added until the answer is settled, at most `budget` of them."""
 
     name = "geometry"
     words = "certified intervals from landmark vectors, added until the interval settles the answer (DeCoste 2002)"
-    narrows = True
-    guesses = True
 
-    def __init__(self, machine: Machine, arrays: Arrays, budget: int) -> None:
+    def __init__(self, machine: Machine, span: Span, budget: int) -> None:
         require(needs_inner_product(self.name, machine))
-        _require_fit(machine, arrays)
-        if not 1 <= budget <= len(arrays["points"]):
-            raise ValueError(f"geometry: budget must be between 1 and {len(arrays['points'])}, got {budget}")
+        _require_fit(machine, span)
+        if not 1 <= budget <= len(span):
+            raise ValueError(f"geometry: budget must be between 1 and {len(span)}, got {budget}")
         self.machine = machine
-        self.arrays = arrays
+        self.span = span
         self.budget = budget
-        self._native = backend.build(
-            machine, lambda core: backend.extension.Geometry(core, *backend.contiguous(arrays, SPAN))
+        self.details = str(budget)
+        self._core = backend.choose(
+            machine,
+            lambda core: backend.extension.Geometry(core, *backend.contiguous(span)),
+            lambda: reference.Geometry(machine, span),
         )
 
     @classmethod
@@ -51,61 +62,39 @@ class Geometry(Stage):
         """
         require(needs_inner_product(cls.name, machine))
         with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused below
-            arrays = span(w or FeatureVector.of(machine), np.ascontiguousarray(landmarks, dtype=np.float64))
-        return cls(machine, arrays, len(arrays["points"]))
-
-    def __str__(self) -> str:
-        return f"{self.name}({self.budget})"
+            span = Span.of(w or FeatureVector.of(machine), np.ascontiguousarray(landmarks, dtype=np.float64))
+        return cls(machine, span, len(span))
 
     def limited(self, budget: int) -> Geometry:
         """The same stage with at most `budget` landmarks."""
-        k = min(budget, len(self.arrays["points"]))
-        arrays = {name: a[:k, :k] if name == "factor" else a[:k] for name, a in self.arrays.items()}
-        return Geometry(self.machine, arrays, k)
+        k = min(budget, len(self.span))
+        return Geometry(self.machine, self.span.first(k), k)
 
-    def decide(self, rows: Any) -> Decisions:
-        if self._native is not None:
-            return Decisions(*self._native.decide(*backend.arguments(rows, self.budget)))
-        require_finite(rows)
-        return Decisions(*reference.decide(self.machine, self.arrays, rows, self.budget))
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
+        return Decisions(*self._core.decide(rows, self.budget))
+
+    def estimate(self, rows: Any) -> Floats:
+        return self._core.interval(rows, self.budget)[0]
+
+    @property
+    def budgets(self) -> range:
+        return range(1, len(self.span) + 1)
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        """Middle and radius of every output of every row after `budget` landmarks."""
-        budget = min(budget, len(self.arrays["points"]))
-        if self._native is not None:
-            return self._native.interval(*backend.arguments(rows, budget))
-        require_finite(rows)
-        return reference.interval(self.machine, self.arrays, rows, budget)
-
-    def walk(self, row: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Middle and radius of one row's outputs after each landmark, computed lazily."""
-        if self._native is None:
-            require_finite(row[None])
-            yield from reference.walk(self.machine, self.arrays, row)
-            return
-        walk = backend.extension.Walk(self._native, np.ascontiguousarray(row, dtype=np.float64))
-        while True:
-            middles, radii = walk.next()
-            if not len(middles):
-                return
-            yield from zip(middles, radii, strict=True)
-
-    def bounds(self, rows: Any, budget: int) -> tuple[Floats, Floats] | None:
         if budget < 1:
-            return None
-        middle, radius = self.interval(rows, budget)
+            require_finite(rows)
+            return unknown_interval(self.machine, rows)
+        middle, radius = self._core.interval(rows, min(budget, len(self.span)))
         return middle - radius, middle + radius
 
-    def refine(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
-        vector = row.toarray()[0] if is_sparse(row) else row[0]
-        for k, (middle, radius) in enumerate(self.walk(vector), start=1):
-            yield k, middle - radius, middle + radius
-
-    def guess(self, rows: Any) -> tuple[Floats, Floats]:
-        return self.interval(rows, self.budget)
+    def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
+        # A walk keeps the coordinates found so far: all budgets together cost as much as the last alone.
+        ends = (pair for some in self._core.walk(dense(row)[0]) for pair in zip(*some, strict=True))
+        for landmarks, (middle, radius) in enumerate(ends, start=1):
+            yield landmarks, middle - radius, middle + radius
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        return {"budget": self.budget}, dict(self.arrays)
+        return {"budget": self.budget}, arrays_of(self.span)
 
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
@@ -115,26 +104,25 @@ class Geometry(Stage):
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Geometry:
-        if set(arrays) != set(SPAN) or set(numbers) != {"budget"} or type(numbers["budget"]) is not int:
-            raise ValueError("geometry: the arrays or numbers of another stage")
-        return cls(machine, arrays, numbers["budget"])
+        require_state(cls.name, numbers, arrays, names_of(Span), budget=int)
+        return cls(machine, parameters_from(Span, arrays), numbers["budget"])
 
     def __reduce__(self) -> tuple[type[Geometry], tuple[Any, ...]]:
-        return Geometry, (self.machine, self.arrays, self.budget)
+        return Geometry, (self.machine, self.span, self.budget)
 
 
-def _require_fit(machine: Machine, arrays: Arrays) -> None:
-    """Raise ValueError unless the arrays have the shapes and signs that `span` gives them."""
-    k, c = arrays["norms"].size, machine.n_outputs
+def _require_fit(machine: Machine, span: Span) -> None:
+    """Raise ValueError unless the arrays have the shapes and signs that `Span.of` gives them."""
+    k, c = span.norms.size, machine.n_outputs
     shapes: dict[str, tuple[int, ...]] = {"points": (k, machine.n_features), "factor": (k, k)}
     shapes |= dict.fromkeys(("norms", "factor_error", "factor_norm"), (k,))
-    for name, array in arrays.items():
-        shape = shapes.get(name, (k, c))
+    for name in names_of(Span):
+        array, shape = getattr(span, name), shapes.get(name, (k, c))
         if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"geometry: {name} must be float64 of shape {shape}, got {array.dtype} {array.shape}")
         if not np.isfinite(array).all():
             raise ValueError(f"geometry: {name} is not finite; numbers this large leave nothing to certify")
         if name not in ("points", "factor", "coordinates") and (array < 0).any():
             raise ValueError(f"geometry: {name} must not be negative")
-    if (np.diagonal(arrays["factor"]) <= 0).any():
+    if (np.diagonal(span.factor) <= 0).any():
         raise ValueError("geometry: the diagonal of factor must be positive")

@@ -10,11 +10,12 @@ matrix. In a one-vs-one machine the vector and thresholds of a pair are fitted t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays, Booleans
+from dormie.machine.typing import Booleans
 from dormie.methods.thresholds import Thresholds, positive, relevant
 
 _RIDGE = 0.1  # relative to the mean variance of the features
@@ -23,14 +24,21 @@ _DEVIATIONS = 2.0  # standard deviations from the mean value of the rows on the 
 _LEAST_THRESHOLD = 0.05  # relative to the spread of the values: rows nearer to 0 may be wrong though no sample row was
 
 
-def fitted_arrays(machine: Machine, x: Floats, outputs: Floats) -> Arrays:
-    """The arrays of the stage, fitted to the machine's outputs for mapped rows."""
+@dataclass(frozen=True, eq=False)
+class LinearMachine:
+    """One vector and bias for each output; they apply to rows before the input map."""
+
+    vectors: Floats  # c x d
+    bias: Floats  # c
+
+
+def fitted(machine: Machine, x: Floats, outputs: Floats) -> tuple[LinearMachine, Thresholds]:
+    """The linear machine and its thresholds, fitted to the machine's outputs for mapped rows."""
     used = relevant(machine.rule, outputs)
     found = [_fit_output(x[rows], g[rows]) for g, rows in zip(outputs.T, used.T, strict=True)]
     vectors, bias = np.array([v for v, _ in found]), np.array([b for _, b in found])
     thresholds = _thresholds(x @ vectors.T + bias, positive(machine.rule, outputs), used)
-    vectors, bias = _before_input_map(machine, vectors, bias)
-    return {"vectors": vectors, "bias": bias, "middle": thresholds.middle, "half": thresholds.half}
+    return LinearMachine(*_before_input_map(machine, vectors, bias)), thresholds
 
 
 def _fit_output(x: Floats, g: Floats) -> tuple[Floats, float]:

@@ -13,7 +13,7 @@ _MOST_ROWS = 20_000  # for fitting
 
 
 class _LinearFilterMethod(Method):
-    stage = LinearFilter
+    stages = (LinearFilter,)
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:

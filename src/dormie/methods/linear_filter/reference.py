@@ -7,16 +7,24 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
+from dormie.machine.rows import require_finite
+from dormie.methods.linear_filter.fitting import LinearMachine
 from dormie.methods.thresholds import crossed
 
 
-def outputs(arrays: Arrays, rows: Any) -> Floats:
-    """The outputs of the linear machine."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(rows.astype(np.float64) @ arrays["vectors"].T + arrays["bias"])
+class LinearFilter:
+    """The twin of the native core's `LinearFilter`."""
 
+    def __init__(self, machine: Machine, linear: LinearMachine) -> None:
+        self._rule = machine.rule
+        self._linear = linear
 
-def decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any]:
-    """Answers, and which of them are settled."""
-    return crossed(machine.rule, outputs(arrays, rows), low, high)
+    def outputs(self, rows: Any) -> Floats:
+        """The outputs of the linear machine."""
+        require_finite(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(rows.astype(np.float64) @ self._linear.vectors.T + self._linear.bias)
+
+    def decide(self, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any]:
+        """Answers, and which of them are settled."""
+        return crossed(self._rule, self.outputs(rows), low, high)

@@ -7,49 +7,47 @@ each output. `dormie.methods.linear_filter.fitting` fits the vectors and thresho
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped, require_finite
+from dormie.machine.rows import mapped
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CalibratedStage, Decisions, require
-from dormie.methods.linear_filter import reference
-from dormie.methods.linear_filter.fitting import fitted_arrays
-from dormie.methods.memory import Shapes, Size, padded
-from dormie.methods.thresholds import (
-    Thresholds,
-    needs_classifier,
-    require_caution,
-    require_floats,
-    require_thresholds,
+from dormie.methods.base import (
+    CalibratedStage,
+    Decisions,
+    arrays_of,
+    names_of,
+    parameters_from,
+    require,
+    require_state,
 )
+from dormie.methods.linear_filter import reference
+from dormie.methods.linear_filter.fitting import LinearMachine, fitted
+from dormie.methods.memory import Shapes, Size, padded
+from dormie.methods.thresholds import Thresholds, needs_classifier, require_floats, require_thresholds
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 
-# The arrays that the native core stores; the thresholds are passed with each call.
-_LINEAR = ("vectors", "bias")
-
 
 class LinearFilter(CalibratedStage):
-    """Answers from a linear machine, for rows beyond its thresholds.
-
-    arrays: `vectors` (c x d) and `bias` (c), which apply to rows before the input map; `middle` and `half` (c) of the
-    thresholds.
-    """
+    """Answers from a linear machine, for rows beyond its thresholds, of which every output has a pair."""
 
     name = "linear_filter"
     words = "a linear machine, for rows whose linear output is beyond a measured threshold (DeCoste & Mazzoni 2003)"
 
-    def __init__(self, machine: Machine, arrays: Arrays, caution: float = 1.0) -> None:
-        _require_fit(machine, arrays)
+    def __init__(self, machine: Machine, linear: LinearMachine, thresholds: Thresholds) -> None:
+        _require_fit(machine, linear, thresholds)
         self.machine = machine
-        self.arrays = arrays
-        self.caution = require_caution(self.name, caution)
-        self._thresholds = Thresholds(arrays["middle"], arrays["half"]).widened(self.caution)
-        self._native = backend.build(
-            machine, lambda core: backend.extension.LinearFilter(core, *backend.contiguous(arrays, _LINEAR))
+        self.linear = linear
+        self.thresholds = thresholds
+        self._ends = lru_cache(16)(thresholds.widened)  # a predictor uses one caution for all rows
+        self._core = backend.choose(
+            machine,
+            lambda core: backend.extension.LinearFilter(core, *backend.contiguous(linear)),
+            lambda: reference.LinearFilter(machine, linear),
         )
 
     @classmethod
@@ -63,31 +61,18 @@ class LinearFilter(CalibratedStage):
         if not len(x):
             raise ValueError("linear_filter: there are no rows to fit it on")
         with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused
-            return cls(machine, fitted_arrays(machine, x, outputs))
+            return cls(machine, *fitted(machine, x, outputs))
 
-    def cautious(self, caution: float) -> LinearFilter:
-        return LinearFilter(self.machine, self.arrays, caution)
-
-    def decide(self, rows: Any) -> Decisions:
-        if self._native is not None:
-            answers, settled = self._native.decide(*backend.arguments(rows, *self._thresholds))
-        else:
-            require_finite(rows)
-            answers, settled = reference.decide(self.machine, self.arrays, rows, *self._thresholds)
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        answers, settled = self._core.decide(rows, *self._ends(caution))
         return Decisions(answers, settled, self.machine.n_outputs)
 
-    def outputs(self, rows: Any) -> Floats:
-        """The outputs of the linear machine."""
-        if self._native is not None:
-            return self._native.outputs(*backend.arguments(rows))
-        require_finite(rows)
-        return reference.outputs(self.arrays, rows)
-
-    def estimate(self, rows: Any) -> None:
-        """None: a linear output predicts the sign of the machine's output, not its size."""
+    def estimate(self, rows: Any) -> Floats:
+        """The outputs of the linear machine, which predict the signs of the machine's outputs, not their sizes."""
+        return self._core.outputs(rows)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        return {"caution": self.caution}, dict(self.arrays)
+        return {}, arrays_of(self.linear, self.thresholds)
 
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - the machine gives the shapes
@@ -95,18 +80,17 @@ class LinearFilter(CalibratedStage):
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> LinearFilter:
-        if set(numbers) != {"caution"} or set(arrays) != {"vectors", "bias", "middle", "half"}:
-            raise ValueError("linear_filter: the arrays or numbers of another stage")
-        return cls(machine, arrays, numbers["caution"])
+        require_state(cls.name, numbers, arrays, names_of(LinearMachine) + names_of(Thresholds))
+        return cls(machine, parameters_from(LinearMachine, arrays), parameters_from(Thresholds, arrays))
 
     def __reduce__(self) -> tuple[type[LinearFilter], tuple[Any, ...]]:
-        return LinearFilter, (self.machine, self.arrays, self.caution)
+        return LinearFilter, (self.machine, self.linear, self.thresholds)
 
 
-def _require_fit(machine: Machine, arrays: Arrays) -> None:
-    """Raise ValueError unless the arrays have the shapes that `fitted_arrays` gives them."""
+def _require_fit(machine: Machine, linear: LinearMachine, thresholds: Thresholds) -> None:
+    """Raise ValueError unless the linear machine and its thresholds fit the machine."""
     c = machine.n_outputs
     require(needs_classifier(LinearFilter.name, machine))
-    require_thresholds(LinearFilter.name, arrays, (c,))
-    for name, shape in (("vectors", (c, machine.n_features)), ("bias", (c,))):
-        require_floats(LinearFilter.name, name, arrays[name], shape)
+    require_thresholds(LinearFilter.name, thresholds, (c,))
+    require_floats(LinearFilter.name, "vectors", linear.vectors, (c, machine.n_features))
+    require_floats(LinearFilter.name, "bias", linear.bias, (c,))

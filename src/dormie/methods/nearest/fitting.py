@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.machine.typing import Arrays, Integers
+from dormie.machine.typing import Integers
 from dormie.methods.nearest import reference
+from dormie.methods.nearest.ordering import MOST_COMPONENTS, Ordering, require_steps
 from dormie.methods.nearest.sketch import (
     approximate_kernel,
     prediction_slope,
@@ -23,13 +23,11 @@ from dormie.methods.nearest.sketch import (
     scores,
     tug_of_war,
 )
-from dormie.methods.thresholds import some_of
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.k_means import k_means
 
 FORMS = ("query", "cells")
 MODES = ("paper", "calibrated")
-MOST_COMPONENTS = 256  # limit of the native core
 _COMPONENTS = 60
 _BUDGET = 256
 _CELLS = 64
@@ -59,8 +57,8 @@ class Options:
                 raise ValueError(f"nearest: {name} must be at least {least}, got {value}")
 
 
-def ordering_arrays(machine: Machine, rows: Any, options: Options) -> Arrays:
-    """The arrays of the stage except its thresholds, from checked rows."""
+def fitted_ordering(machine: Machine, rows: Any, options: Options) -> Ordering:
+    """The order of terms, fitted on checked rows."""
     x, query = mapped(machine, rows), options.form == "query"
     if not len(x):
         raise ValueError("nearest: there are no rows to measure thresholds on")
@@ -71,21 +69,7 @@ def ordering_arrays(machine: Machine, rows: Any, options: Options) -> Arrays:
     steps = _steps(machine, options, int(slope == 0))
     last = int(steps[-1])
     cells = 0 if query else options.cells or _default_cells(machine, len(x), last)
-    arrays = {"basis": basis, "steps": steps, "foresight": np.array([slope])}
-    return arrays | _cells(machine, basis, x, last, cells, options.seed)
-
-
-def require_steps(machine: Machine, steps: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
-    """The steps; raises ValueError unless they ascend from at least `least` to at most the number of points."""
-    if steps.ndim != 1 or steps.dtype != np.int64 or not len(steps):
-        raise ValueError(f"nearest: steps must be a list of int64, got {steps.dtype} of shape {steps.shape}")
-    ascending = steps[0] >= least and (steps[1:] > steps[:-1]).all()
-    if not ascending or not 1 <= steps[-1] <= machine.n_points:
-        raise ValueError(
-            f"nearest: steps must ascend from at least {least} to at most the {machine.n_points} points, "
-            f"got {some_of(steps)}"
-        )
-    return steps
+    return Ordering(basis, steps, np.array([slope]), *_cells(machine, basis, x, last, cells, options.seed))
 
 
 def _components(machine: Machine, asked: int | None) -> int:
@@ -118,16 +102,16 @@ def _slope(machine: Machine, basis: Floats, rows: Any) -> float:
     return prediction_slope(machine, basis, mapped(machine, few), FullSum(machine).outputs(few))
 
 
-def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, seed: int) -> Arrays:
+def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, seed: int) -> tuple[Floats, Integers]:
     """k-means centers of the rows' components, and for each cell the order of points by the mean score of its rows."""
     if not cells:
-        return {"centers": np.empty((0, len(basis))), "orders": np.empty((0, count), dtype=np.int64)}
+        return np.empty((0, len(basis))), np.empty((0, count), dtype=np.int64)
     z = x @ basis.T
     centers = k_means(z, np.ones(len(z)), min(cells, len(z)), np.random.default_rng(seed))
     nearest = reference.cells_of(centers, z)
     kept = np.unique(nearest)
     orders = [tug_of_war(machine, _mean_scores(machine, basis, x[nearest == cell]), count) for cell in kept]
-    return {"centers": centers[kept], "orders": np.array(orders, dtype=np.int64)}
+    return centers[kept], np.array(orders, dtype=np.int64)
 
 
 def _mean_scores(machine: Machine, basis: Floats, x: Floats) -> Floats:

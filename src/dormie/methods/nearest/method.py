@@ -13,7 +13,7 @@ from dormie.methods.thresholds import needs_classifier
 
 
 class _NearestMethod(Method):
-    stage = Nearest
+    stages = (Nearest,)
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:

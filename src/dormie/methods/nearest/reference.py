@@ -7,61 +7,68 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
+from dormie.machine.rows import require_finite
+from dormie.methods.nearest.ordering import Ordering
 from dormie.methods.nearest.sketch import approximate_kernel, scores, tug_of_war
 from dormie.methods.thresholds import crossed
 from dormie.numerics.reference import blocks
 
 
-def order_of(machine: Machine, arrays: Arrays, rows: Any) -> Any:
-    """The order in which each row adds the points; -1 for rows too large to evaluate."""
-    count = int(arrays["steps"][-1])
-    order = np.full((rows.shape[0], count), -1, dtype=np.int64)
-    for block, part in blocks(machine, rows):
-        usable = _usable(part)
-        if len(arrays["centers"]):
-            found = arrays["orders"][cells_of(arrays["centers"], part[usable] @ arrays["basis"].T)]
-        else:
-            sizes = scores(machine, approximate_kernel(machine, arrays["basis"], part[usable]))
-            found = np.array([tug_of_war(machine, row, count) for row in sizes], dtype=np.int64).reshape(-1, count)
-        order[block][usable] = found
-    return order
+class Nearest:
+    """The twin of the native core's `Nearest`."""
 
+    def __init__(self, machine: Machine, ordering: Ordering) -> None:
+        self._machine = machine
+        self._ordering = ordering
 
-def sums_of(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Floats, Any]:
-    """Partial sums after each step, rows x steps x outputs (NaN for rows too large to evaluate), and the cells."""
-    order, steps = order_of(machine, arrays, rows), arrays["steps"]
-    sums, cells = np.full((rows.shape[0], len(steps), machine.n_outputs), np.nan), np.zeros(rows.shape[0], np.int64)
-    for block, part in blocks(machine, rows):
-        predictions = _predicted_values(machine, arrays, part)
-        for i, x, predicted in zip(range(block.start, block.stop), part, predictions, strict=True):
-            if order[i, 0] >= 0:
-                values = machine.kernel.matrix(x[None], machine.points[order[i]])[0] - predicted[order[i]]
-                first = machine.bias + predicted @ machine.weights
-                sums[i] = np.cumsum(np.vstack([first, machine.weights[order[i]] * values[:, None]]), axis=0)[steps]
-                if len(arrays["centers"]):
-                    [cells[i]] = cells_of(arrays["centers"], x[None] @ arrays["basis"].T)
-    return sums, cells
+    def order(self, rows: Any) -> Any:
+        """The order in which each row adds the points; -1 for rows too large to evaluate."""
+        require_finite(rows)
+        machine, ordering, count = self._machine, self._ordering, int(self._ordering.steps[-1])
+        order = np.full((rows.shape[0], count), -1, dtype=np.int64)
+        for block, part in blocks(machine, rows):
+            usable = _usable(part)
+            if len(ordering.centers):
+                found = ordering.orders[cells_of(ordering.centers, part[usable] @ ordering.basis.T)]
+            else:
+                sizes = scores(machine, approximate_kernel(machine, ordering.basis, part[usable]))
+                found = np.array([tug_of_war(machine, row, count) for row in sizes], dtype=np.int64).reshape(-1, count)
+            order[block][usable] = found
+        return order
 
+    def sums(self, rows: Any) -> tuple[Floats, Any]:
+        """Partial sums after each step, rows x steps x outputs (NaN for rows too large to evaluate), and the cells."""
+        machine, ordering, steps = self._machine, self._ordering, self._ordering.steps
+        order, cells = self.order(rows), np.zeros(rows.shape[0], np.int64)
+        sums = np.full((rows.shape[0], len(steps), machine.n_outputs), np.nan)
+        for block, part in blocks(machine, rows):
+            predictions = self._predicted_values(part)
+            for i, x, predicted in zip(range(block.start, block.stop), part, predictions, strict=True):
+                if order[i, 0] >= 0:
+                    values = machine.kernel.matrix(x[None], machine.points[order[i]])[0] - predicted[order[i]]
+                    first = machine.bias + predicted @ machine.weights
+                    sums[i] = np.cumsum(np.vstack([first, machine.weights[order[i]] * values[:, None]]), axis=0)[steps]
+                    if len(ordering.centers):
+                        [cells[i]] = cells_of(ordering.centers, x[None] @ ordering.basis.T)
+        return sums, cells
 
-def _predicted_values(machine: Machine, arrays: Arrays, rows: Floats) -> Floats:
-    """The kernel values that stand in for terms not added yet, rows x points."""
-    if not arrays["foresight"].any():
-        return np.zeros((len(rows), machine.n_points))
-    return np.asarray(arrays["foresight"] * approximate_kernel(machine, arrays["basis"], rows))
+    def _predicted_values(self, rows: Floats) -> Floats:
+        """The kernel values that stand in for terms not added yet, rows x points."""
+        if not self._ordering.foresight.any():
+            return np.zeros((len(rows), self._machine.n_points))
+        return np.asarray(self._ordering.foresight * approximate_kernel(self._machine, self._ordering.basis, rows))
 
-
-def decide(machine: Machine, arrays: Arrays, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:
-    """Answers, which of them are settled, and the terms each row took; low and high: steps x cells x outputs."""
-    sums, cells = sums_of(machine, arrays, rows)
-    answers, settled = np.full(len(cells), -1, dtype=np.intp), np.zeros(len(cells), dtype=bool)
-    terms = np.where(np.isnan(sums).all(axis=(1, 2)), 0, arrays["steps"][-1])
-    for step, count in enumerate(arrays["steps"]):
-        found, now = crossed(machine.rule, sums[:, step], low[step, cells], high[step, cells])
-        now &= ~settled
-        answers[now], terms[now] = found[now], count
-        settled |= now
-    return answers, settled, terms
+    def decide(self, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:
+        """Answers, which of them are settled, and the terms each row took; low and high: steps x cells x outputs."""
+        sums, cells = self.sums(rows)
+        answers, settled = np.full(len(cells), -1, dtype=np.intp), np.zeros(len(cells), dtype=bool)
+        terms = np.where(np.isnan(sums).all(axis=(1, 2)), 0, self._ordering.steps[-1])
+        for step, count in enumerate(self._ordering.steps):
+            found, now = crossed(self._machine.rule, sums[:, step], low[step, cells], high[step, cells])
+            now &= ~settled
+            answers[now], terms[now] = found[now], count
+            settled |= now
+        return answers, settled, terms
 
 
 def cells_of(centers: Floats, z: Floats) -> Any:

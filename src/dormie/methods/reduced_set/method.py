@@ -14,14 +14,15 @@ from dormie.methods.base import (
     CalibratedFitting,
     CalibratedStage,
     CertifiedFitting,
+    CertifiedStage,
     Effort,
     Method,
-    Stage,
     Usable,
     needs_early_stop,
 )
 from dormie.methods.reduced_set.fitting import Reduced, fit
-from dormie.methods.reduced_set.stage import ReducedSet
+from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.reduced_set.stage import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
@@ -32,12 +33,12 @@ _LEAST_SHRINKING = 4  # least ratio of points to vectors
 
 
 class _ReducedSetMethod(Method):
-    stage = ReducedSet
+    stages = (ReducedSet, CalibratedReducedSet)
 
     def is_usable_for(self, machine: Machine) -> Usable:
         return needs_early_stop(self.name, machine)
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         vectors = SharedVectors.of(fitting)
         if fitting.named or vectors.settled >= HOPELESS:
             yield from (moved.stage for moved in vectors.moved())
@@ -69,14 +70,15 @@ def _sizes(machine: Machine, effort: Effort) -> list[int]:
     return sorted(n for n in sizes if n * _LEAST_SHRINKING <= points)
 
 
-def _calibrated(reduced: Reduced, fitting: CalibratedFitting) -> Iterator[ReducedSet]:
+def _calibrated(reduced: Reduced, fitting: CalibratedFitting) -> Iterator[CalibratedReducedSet]:
     """Stages of one fit with two kinds of half-widths: the rms error of each output, and that of all outputs."""
     machine, measuring = fitting.machine, fitting.measuring
     error = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
     own: Floats = np.sqrt(np.mean((error / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
     same = np.full_like(own, np.sqrt(np.mean(own**2)))
+    levels = Levels.of(reduced.points, reduced.weights, machine.n_outputs)
     for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
-        yield ReducedSet.calibrated(machine, reduced.points, reduced.weights, half_widths)
+        yield CalibratedReducedSet(machine, levels, half_widths)
 
 
 def _lengths(machine: Machine, rows: Any) -> Floats:

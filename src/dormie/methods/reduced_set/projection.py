@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.typing import Arrays
 from dormie.methods.base import needs_inner_product, require
 from dormie.numerics.cholesky import cholesky, solve_gram
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
@@ -55,16 +54,6 @@ class Projection:
                 f"{self.w.machine.n_outputs} outputs and at most {len(self.points)} rows, got {array.shape}"
             )
         return array
-
-    def arrays(self, weights: Sequence[Floats]) -> Arrays:
-        """The arrays of the stage with these weights for each level."""
-        c = self.w.machine.n_outputs
-        return {
-            "points": self.points,
-            "sizes": np.array([len(level) for level in weights], dtype=np.int64),
-            "weights": np.concatenate([np.empty((0, c)), *weights]),
-            "rho": np.array([self.rho(level) for level in weights]).reshape(-1, c),
-        }
 
     def rho(self, gamma: Floats) -> Floats:
         """Upper bound on |w - w'| of every output, where w' has weights gamma on the first vectors."""

@@ -9,46 +9,54 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.margin import LOST_LENGTH
+from dormie.machine.rows import require_finite
 from dormie.machine.rules import Value
-from dormie.machine.typing import Arrays
+from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics.reference import blocks, partial_sum, settled_mapped
 
 
-def interval(machine: Machine, arrays: Arrays, rows: Any, level: int) -> tuple[Floats, Floats]:
-    """Middle and radius of every output of every row at a level."""
-    reduced, rho = _machines(machine, arrays)[level]
-    middle, radius = np.empty((2, rows.shape[0], machine.n_outputs))
-    for block, part in blocks(reduced, rows):
-        middle[block], radius[block] = _interval(reduced, rho, part)
-    return middle, radius
+class ReducedSet:
+    """The twin of the native core's `ReducedSet`; rho: levels x outputs."""
+
+    def __init__(self, machine: Machine, levels: Levels, rho: Floats) -> None:
+        self._machine = machine
+        self._levels = list(zip(_machines(machine, levels), rho, strict=True))
+
+    def interval(self, rows: Any, level: int) -> tuple[Floats, Floats]:
+        """Middle and radius of every output of every row at a level."""
+        require_finite(rows)
+        reduced, rho = self._levels[level]
+        middle, radius = np.empty((2, rows.shape[0], self._machine.n_outputs))
+        for block, part in blocks(reduced, rows):
+            middle[block], radius[block] = _interval(reduced, rho, part)
+        return middle, radius
+
+    def decide(self, rows: Any, caution: float) -> tuple[Any, Any, Any]:
+        """Answers, which of them are settled, and the kernel evaluations of each row; caution: a factor on rho."""
+        require_finite(rows)
+        n, rule = rows.shape[0], self._machine.rule
+        values = isinstance(rule, Value)
+        answers: Any = np.empty((n, self._machine.n_outputs)) if values else np.full(n, -1, dtype=np.intp)
+        settled, evaluations = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+        for block, part in blocks(self._levels[-1][0], rows):
+            for reduced, rho in self._levels:
+                waiting = np.arange(n)[block][~settled[block]]
+                left = part[~settled[block]]
+                middle, radius = _interval(reduced, caution * rho, left)
+                with np.errstate(over="ignore"):
+                    now = settled_mapped(self._machine, left, middle - radius, middle + radius)
+                copied = slice(None) if values else now
+                answers[waiting[copied]] = rule.answer(middle)[copied]
+                evaluations[waiting], settled[waiting] = reduced.n_points, now
+        return answers, settled, evaluations
 
 
-def decide(machine: Machine, arrays: Arrays, rows: Any) -> tuple[Any, Any, Any]:
-    """Answers, which of them are settled, and the kernel evaluations of each row."""
-    n, rule = rows.shape[0], machine.rule
-    answers: Any = np.empty((n, machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
-    settled, evaluations = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-    levels = _machines(machine, arrays)
-    for block, part in blocks(levels[-1][0], rows):
-        for reduced, rho in levels:
-            waiting = np.arange(n)[block][~settled[block]]
-            left = part[~settled[block]]
-            middle, radius = _interval(reduced, rho, left)
-            with np.errstate(over="ignore"):
-                now = settled_mapped(machine, left, middle - radius, middle + radius)
-            copied = slice(None) if isinstance(rule, Value) else now
-            answers[waiting[copied]] = rule.answer(middle)[copied]
-            evaluations[waiting], settled[waiting] = reduced.n_points, now
-    return answers, settled, evaluations
-
-
-def _machines(machine: Machine, arrays: Arrays) -> list[tuple[Machine, Floats]]:
-    """The machine of each level, and its rho."""
-    sizes = arrays["sizes"].tolist()
-    weights = np.split(arrays["weights"], np.cumsum(sizes)[:-1])
-    points = [arrays["points"][:size] for size in sizes]
-    machines = [replace(machine, points=z, weights=gamma) for z, gamma in zip(points, weights, strict=True)]
-    return list(zip(machines, arrays["rho"], strict=True))
+def _machines(machine: Machine, levels: Levels) -> list[Machine]:
+    """The machine of each level."""
+    sizes = levels.sizes.tolist()
+    weights = np.split(levels.weights, np.cumsum(sizes)[:-1])
+    points = [levels.points[:size] for size in sizes]
+    return [replace(machine, points=z, weights=gamma) for z, gamma in zip(points, weights, strict=True)]
 
 
 def _interval(reduced: Machine, rho: Floats, rows: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ _LEAST_SHRINKING = 4  # least ratio of points to evaluations of a row
 
 
 class _TreeMethod(Method):
-    stage = TreeWalk
+    stages = (TreeWalk,)
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:

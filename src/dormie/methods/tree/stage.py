@@ -12,15 +12,21 @@ wrong. Only kernel values are used, so any kernel will do, including Python func
 
 from __future__ import annotations
 
-from dataclasses import fields
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import require_finite_vectors
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CalibratedStage, Decisions
+from dormie.methods.base import (
+    CalibratedStage,
+    Decisions,
+    arrays_of,
+    names_of,
+    parameters_from,
+    require_state,
+)
 from dormie.methods.memory import Shapes, Size, extent, padded
 from dormie.methods.thresholds import NEVER, require_caution, require_floats
 from dormie.methods.tree import reference
@@ -28,8 +34,6 @@ from dormie.methods.tree.structure import Tree, Walk
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 
-# In the order of Branches (native/methods/tree.hpp).
-_TREE = tuple(field.name for field in fields(Tree))
 _INTEGERS = ("children", "offsets")
 _NODE_BYTES = 500  # of a node or terminal, in the lists from which depths are computed
 _SHARED_ROWS = 10.0  # pseudo-rows with the mean error of all rows, added to every terminal
@@ -44,17 +48,18 @@ class TreeWalk(CalibratedStage):
     name = "tree"
     words = "kernel values on a path down a tree, with an error interval measured on sample rows (Ukkonen 2010)"
 
-    def __init__(self, machine: Machine, tree: Tree, half_widths: Floats, caution: float = 1.0) -> None:
+    def __init__(self, machine: Machine, tree: Tree, half_widths: Floats) -> None:
         half_widths = np.array(half_widths, dtype=np.float64, order="C")
         _require_fit(machine, tree, half_widths)
         self.machine = machine
         self.tree = tree
         self.half_widths = half_widths
-        self.caution = require_caution(self.name, caution)
-        with np.errstate(over="ignore"):
-            self._radii = np.where(half_widths < NEVER, self.caution * half_widths, np.inf)
-        self._native = backend.build(
-            machine, lambda core: backend.extension.Tree(core, *(getattr(tree, name) for name in _TREE))
+        self.details = "1 node" if tree.n_nodes == 1 else f"{tree.n_nodes} nodes"
+        self._radii = lru_cache(16)(partial(_widened, half_widths))  # a predictor uses one caution for all rows
+        self._core = backend.choose(
+            machine,
+            lambda core: backend.extension.Tree(core, *backend.contiguous(tree)),
+            lambda: reference.Tree(machine, tree),
         )
 
     @classmethod
@@ -71,38 +76,24 @@ class TreeWalk(CalibratedStage):
         """A stage for estimates alone: it settles no row."""
         return cls(machine, tree, np.full(tree.constants.shape, NEVER))
 
-    def cautious(self, caution: float) -> TreeWalk:
-        return TreeWalk(self.machine, self.tree, self.half_widths, caution)
-
-    def __str__(self) -> str:
-        nodes = "1 node" if self.tree.n_nodes == 1 else f"{self.tree.n_nodes} nodes"
-        return f"{self.name}({nodes}; {self.caution:.3g} x rms error)"
-
-    def decide(self, rows: Any) -> Decisions:
-        if self._native is not None:
-            return Decisions(*self._native.decide(*backend.arguments(rows, self._radii)))
-        require_finite_vectors(rows, self.machine)
-        return Decisions(*reference.decide(self.machine, self.tree, self._radii, rows))
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        return Decisions(*self._core.decide(rows, self._radii(caution)))
 
     def walk(self, rows: Any) -> Walk:
         """The values, terminals and evaluations of rows."""
-        if self._native is not None:
-            return Walk(*self._native.walk(*backend.arguments(rows)))
-        require_finite_vectors(rows, self.machine)
-        return reference.walk(self.machine, self.tree, rows)
-
-    def interval(self, rows: Any) -> tuple[Floats, Floats]:
-        """Middle and radius of every output of every row."""
-        walk = self.walk(rows)
-        return walk.values, self._radii[walk.terminals]
+        return Walk(*self._core.walk(rows))
 
     def estimate(self, rows: Any) -> Floats:
         return self.walk(rows).values
 
+    @property
+    def answers_by_estimate(self) -> bool:
+        return True
+
     def state(self) -> tuple[dict[str, Any], Arrays]:
         if self.machine.kernel.is_python:
             raise ValueError("tree: over a Python function as kernel it cannot be saved, nothing that runs can")
-        return {"caution": self.caution}, {n: getattr(self.tree, n) for n in _TREE} | {"half_widths": self.half_widths}
+        return {}, arrays_of(self.tree) | {"half_widths": self.half_widths}
 
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
@@ -113,15 +104,21 @@ class TreeWalk(CalibratedStage):
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> TreeWalk:
-        if set(numbers) != {"caution"} or set(arrays) != {*_TREE, "half_widths"}:
-            raise ValueError("tree: the arrays or numbers of another stage")
+        require_state(cls.name, numbers, arrays, [*names_of(Tree), "half_widths"])
         for name, array in arrays.items():
             if array.dtype != (expected := np.int64 if name in _INTEGERS else np.float64):
                 raise ValueError(f"tree: {name} must be {np.dtype(expected)}, got {array.dtype}")
-        return cls(machine, Tree(**{n: arrays[n] for n in _TREE}), arrays["half_widths"], numbers["caution"])
+        return cls(machine, parameters_from(Tree, arrays), arrays["half_widths"])
 
     def __reduce__(self) -> tuple[type[TreeWalk], tuple[Any, ...]]:
-        return TreeWalk, (self.machine, self.tree, self.half_widths, self.caution)
+        return TreeWalk, (self.machine, self.tree, self.half_widths)
+
+
+def _widened(half_widths: Floats, caution: float) -> Floats:
+    """The half-widths at a caution; infinite at terminals that settle no row."""
+    require_caution(caution)
+    with np.errstate(over="ignore"):
+        return np.where(half_widths < NEVER, caution * half_widths, np.inf)
 
 
 def _require_fit(machine: Machine, tree: Tree, half_widths: Floats) -> None:
