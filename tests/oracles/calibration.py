@@ -15,13 +15,22 @@ def p_value(rows: int, disagreements: int, alpha: float) -> Fraction:
     return sum((math.comb(rows, k) * p**k * (1 - p) ** (rows - k) for k in range(disagreements + 1)), start=Fraction(0))
 
 
-def boldest(groups: Sequence[Sequence[tuple[int, int]]], alpha: float, confidence: float) -> int | None:
-    """The position of the plan to certify; of each plan, cautious first, (rows, disagreements) of every group."""
+Groups = Sequence[Sequence[tuple[int, int]]]  # of each plan, cautious first, (rows, disagreements) of every group
+
+
+def tested(groups: Groups, alpha: float, confidence: float) -> int:
+    """The number of plans that are tested: up to the first that fails."""
+    passes = [all(p_value(rows, wrong, alpha) <= 1 - confidence for rows, wrong in plan) for plan in groups]
+    return passes.index(False) + 1 if False in passes else len(passes)
+
+
+def boldest(groups: Groups, alpha: float, confidence: float) -> int | None:
+    """The index of the plan to certify: the boldest such that it passes, and all before it."""
     passed = None
-    for position, plan in enumerate(groups):
+    for index, plan in enumerate(groups):
         if any(p_value(rows, wrong, alpha) > 1 - confidence for rows, wrong in plan):
             break
-        passed = position
+        passed = index
     return passed
 
 

@@ -19,6 +19,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
 from dormie.planner.certified_candidates import candidates
+from dormie.planner.options import Options
 from dormie.progress import Progress
 
 
@@ -28,9 +29,9 @@ def moons() -> tuple[Machine, Any]:
     return dormie.read(SVC(gamma=2.0).fit(X[:2000], y[:2000])), X[2000:]
 
 
-def _fitted(moons: tuple[Machine, Any], names: list[str] | None, effort: str = "normal") -> list[Stage]:
+def _fitted(moons: tuple[Machine, Any], *names: str, effort: str = "normal") -> list[Stage]:
     machine, rows = moons
-    return [*candidates(machine, names, rows, EFFORTS[effort], Progress())]
+    return [*candidates(machine, Options(names or None, EFFORTS[effort]), rows, Progress())]
 
 
 def _reduced(stages: list[Stage]) -> dict[int, ReducedSet]:
@@ -44,13 +45,13 @@ def _open_share(stage: Stage, rows: Any) -> float:
 
 
 def test_all_kinds_of_stages_are_tried_unless_some_are_named(moons: tuple[Machine, Any]) -> None:
-    assert {type(stage) for stage in _fitted(moons, None)} == {FastStopping, Geometry, ReducedSet}
+    assert {type(stage) for stage in _fitted(moons)} == {FastStopping, Geometry, ReducedSet}
     for kind in (FastStopping, Geometry, ReducedSet):
-        assert {type(stage) for stage in _fitted(moons, [kind.name])} == {kind}
+        assert {type(stage) for stage in _fitted(moons, kind.name)} == {kind}
 
 
 def test_vectors_that_moved_leave_less_of_w(moons: tuple[Machine, Any]) -> None:
-    still, moved = (_reduced(_fitted(moons, ["reduced_set"], effort)) for effort in ("quick", "normal"))
+    still, moved = (_reduced(_fitted(moons, "reduced_set", effort=effort)) for effort in ("quick", "normal"))
     assert still.keys() & moved.keys()
     for size in still.keys() & moved.keys():
         assert moved[size].arrays["rho"] < 0.8 * still[size].arrays["rho"]
@@ -62,7 +63,7 @@ def test_vectors_that_moved_leave_less_of_w(moons: tuple[Machine, Any]) -> None:
 def test_free_landmarks_leave_fewer_rows_open_than_as_many_points(moons: tuple[Machine, Any]) -> None:
     left: dict[str, dict[int, float]] = {"quick": {}, "normal": {}}
     for effort, shares in left.items():
-        for stage in _fitted(moons, ["geometry"], effort):
+        for stage in _fitted(moons, "geometry", effort=effort):
             assert isinstance(stage, Geometry)
             shares[stage.budget] = _open_share(stage, moons[1])
     assert left["normal"][32] < 0.5 * left["quick"][32]
@@ -70,7 +71,7 @@ def test_free_landmarks_leave_fewer_rows_open_than_as_many_points(moons: tuple[M
 
 def test_sizes_double_until_more_vectors_cannot_pay(moons: tuple[Machine, Any]) -> None:
     machine, rows = moons
-    fitted = _reduced(_fitted(moons, ["reduced_set"]))
+    fitted = _reduced(_fitted(moons, "reduced_set"))
     sizes = sorted(fitted)
     assert sizes[0] == 32
     assert all(b == min(2 * a, machine.n_points // 3) for a, b in pairwise(sizes))
@@ -84,14 +85,14 @@ def test_a_kernel_without_geometry_is_refused_only_where_it_was_asked_for() -> N
     rows = rng.normal(size=(20, 2))
     with pytest.raises(ValueError, match="reduced_set needs a kernel known to be positive semi-definite"):
         dormie.compile(machine, rows, methods=["reduced_set"])
-    assert not [*candidates(machine, None, rows, EFFORTS["normal"], Progress())]
+    assert not [*candidates(machine, Options(), rows, Progress())]
 
 
 def test_where_landmarks_settle_nothing_no_time_goes_into_moving_vectors() -> None:
     rng = np.random.default_rng(0)
     points = 10 * rng.normal(size=(600, 20))  # all kernel values are 0: every point is on its own
     machine = Machine(RBF(1.0), points, rng.normal(size=600), np.zeros(1), Sign(np.array([0, 1])))
-    stages = [*candidates(machine, None, points[:50] + 0.1, EFFORTS["normal"], Progress())]
+    stages = [*candidates(machine, Options(), points[:50] + 0.1, Progress())]
     assert not _reduced(stages)
 
 

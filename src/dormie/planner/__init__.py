@@ -1,7 +1,7 @@
 """`dormie.compile`: from a model to a plan.
 
-compiler              the steps in order: read, simplify, fit candidates, race, choose
-options               the caller's parameters, checked
+compiler              the steps in order: check, read, simplify, choose with a risk or certified, plan
+options               what the caller asks for, checked: one value that travels through the steps
 certified_candidates  candidates for exact plans
 cascades              estimates of what every cascade of candidates costs
 race                  the most promising cascades timed on sample rows

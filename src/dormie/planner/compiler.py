@@ -18,27 +18,24 @@ from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
 from dormie.machine import Machine
 from dormie.machine.rules import ClassRule
-from dormie.methods.base import EFFORTS, Effort, Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
-from dormie.plan.guarantee import Guarantee, Risk, Tolerance
-from dormie.plan.plan import Plan, Source, Trial, versions, why_dense_alone
+from dormie.plan.guarantee import Guarantee, Risk
+from dormie.plan.plan import Plan, Source, versions, why_dense_alone
 from dormie.plan.text import few
 from dormie.planner.certified_candidates import candidates
 from dormie.planner.options import (
     CONFIDENCE,
+    Options,
+    RiskRequest,
     certified_guarantee,
     checked_rows,
-    method_names,
-    require_no_need_of_risk,
     require_usable,
     require_within_reach,
-    risk_request,
-    whole_seed,
 )
-from dormie.planner.race import Candidate, Race, best_of
-from dormie.planner.risk.planning import Parts, Request, plan_with_risk
+from dormie.planner.race import Candidate, Chosen, Race, best_of
+from dormie.planner.risk.planning import Parts, RiskPlanner
 from dormie.predictor.predictor import Predictor
 from dormie.progress import Progress
 from dormie.simplify import simplify
@@ -144,48 +141,84 @@ def compile(
     tolerance: every value is within 0.01 of the full sum, certified
     """
     began = time.perf_counter()
-    if effort not in EFFORTS:
-        raise ValueError(f"effort must be one of {', '.join(map(repr, EFFORTS))}, got {effort!r}")
-    if isinstance(model, Predictor):
-        raise UnreadableModelError(
-            "this Predictor is compiled already: use it as it is, or compile the model it came from"
-        )
-    seed, names = whole_seed(seed), method_names(methods)
-    machine, guarantee = certified_guarantee(read(model), tolerance)
-    require_usable(names, machine)
+    options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class))
+    machine, guarantee = certified_guarantee(_read(model), tolerance)
+    rows, fit_rows = checked_rows(options, machine, rows, fit_rows)
     source = Source(_describe(model), machine.n_points, versions())
-    checked, fitting = checked_rows(rows, "rows", machine), checked_rows(fit_rows, "fit_rows", machine)
-    request: Request | None = None
-    if risk is None:
-        require_no_need_of_risk(names, fitting, confidence, per_class)
-    else:
-        request = risk_request(machine, checked, risk, confidence, per_class, seed)
     with Progress() as progress, one_thread():
-        progress.say(f"simplifying {machine.n_points:,} points")
-        machine, rewrites = simplify(machine)
-        require_usable(names, machine)  # once more: few points may be left
-        if isinstance(guarantee, Tolerance):
-            require_within_reach(machine, guarantee.epsilon, checked)
-        with_risk = None
-        if request is not None and machine.n_points:
-            parts = Parts.of(machine, checked, fitting, request)
-            with_risk = plan_with_risk(machine, names, parts, request, EFFORTS[effort], progress)
-        if with_risk is not None:
-            stages, guarantee, trials = with_risk
-        else:
-            stages, trials = _choose(machine, checked, names, EFFORTS[effort], seed, progress)
+        machine, rewrites = _simplified(machine, options, guarantee, rows, progress)
+        chosen = _with_risk(machine, options, rows, fit_rows, progress)
+        chosen = chosen or _certified(machine, options, guarantee, rows, progress)
     source = replace(source, seconds=time.perf_counter() - began)
-    plan = Plan(machine, stages, guarantee, source, rewrites, trials, _note(request, guarantee))
+    note = _note(options.risk, chosen.guarantee)
+    plan = Plan(machine, chosen.stages, chosen.guarantee, source, rewrites, chosen.trials, note)
     _warn_of_missing_classes(plan)
     return Predictor(plan)
 
 
-def _note(request: Request | None, guarantee: Guarantee) -> str:
+def _read(model: Any) -> Machine:
+    if isinstance(model, Predictor):
+        raise UnreadableModelError(
+            "this Predictor is compiled already: use it as it is, or compile the model it came from"
+        )
+    return read(model)
+
+
+def _describe(model: Any) -> str:
+    text = " ".join((f"LIBSVM model {model}" if isinstance(model, str | PathLike) else repr(model)).split())
+    return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 3] + "..."
+
+
+def _simplified(
+    machine: Machine, options: Options, guarantee: Guarantee, rows: Any | None, progress: Progress
+) -> tuple[Machine, tuple[str, ...]]:
+    """The machine after exact rewrites, and their names; raises if it cannot be compiled as the caller asks."""
+    progress.say(f"simplifying {machine.n_points:,} points")
+    machine, rewrites = simplify(machine)
+    require_usable(options, machine)  # once more: few points may be left
+    require_within_reach(guarantee, machine, rows)
+    return machine, rewrites
+
+
+def _with_risk(
+    machine: Machine, options: Options, rows: Any, fit_rows: Any | None, progress: Progress
+) -> Chosen | None:
+    """The choice for a plan with a risk; None if none was asked for, or if an exact plan is as good."""
+    if options.risk is None or not machine.n_points:
+        return None
+    parts = Parts.of(machine, rows, fit_rows, options.risk, options.seed)
+    return RiskPlanner(machine, options, options.risk, parts, progress).choose()
+
+
+def _certified(
+    machine: Machine, options: Options, guarantee: Guarantee, rows: Any | None, progress: Progress
+) -> Chosen:
+    """The choice for a plan without a risk."""
+    dense = Dense(machine)
+    hopeless = not options.named and why_dense_alone(machine)
+    if machine.kernel.is_python or options.names == () or not machine.n_points or hopeless:
+        return Chosen((dense,), guarantee, ())
+    sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, options.seed))
+    stages = [*candidates(machine, options, sample, progress)]
+    progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
+    race = Race.between(dense, [Candidate([stage]) for stage in stages], sample)
+    winner, trials = race.winner(dense_alone=not options.named)
+    return Chosen(winner, guarantee, trials)
+
+
+def _affordable(dense: Dense, sample: Any) -> Any:
+    """The part of the sample that the dense stage evaluates within `_SAMPLE_SECONDS`."""
+    few = sample[:16]
+    [seconds] = best_of([partial(dense.decide, few)], 2)
+    return sample[: max(16, int(16 * _SAMPLE_SECONDS / max(seconds, 1e-9)))]
+
+
+def _note(risk: RiskRequest | None, guarantee: Guarantee) -> str:
     """Why a plan has no risk although one was allowed."""
-    if request is None or isinstance(guarantee, Risk):
+    if risk is None or isinstance(guarantee, Risk):
         return ""
     return (
-        f"a risk of {request.alpha:g} was allowed but not used: no plan with that risk was both certified and faster "
+        f"a risk of {risk.alpha:g} was allowed but not used: no plan with that risk was both certified and faster "
         "than this one"
     )
 
@@ -206,29 +239,3 @@ def _warn_of_missing_classes(plan: Plan) -> None:
 
 def _classes(labels: list[str]) -> str:
     return f"class {few(labels)} does" if len(labels) == 1 else f"classes {few(labels)} do"
-
-
-def _choose(
-    machine: Machine, rows: Any | None, names: list[str] | None, effort: Effort, seed: int, progress: Progress
-) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
-    """The stages of a plan without a risk, and what was timed."""
-    dense = Dense(machine)
-    hopeless = names is None and why_dense_alone(machine)
-    if machine.kernel.is_python or names == [] or not machine.n_points or hopeless:
-        return (dense,), ()
-    sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, seed))
-    stages = [*candidates(machine, names, sample, effort, progress)]
-    progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
-    return Race.between(dense, [Candidate([stage]) for stage in stages], sample).winner(dense_alone=names is None)
-
-
-def _affordable(dense: Dense, sample: Any) -> Any:
-    """The part of the sample that the dense stage evaluates within `_SAMPLE_SECONDS`."""
-    few = sample[:16]
-    [seconds] = best_of([partial(dense.decide, few)], 2)
-    return sample[: max(16, int(16 * _SAMPLE_SECONDS / max(seconds, 1e-9)))]
-
-
-def _describe(model: Any) -> str:
-    text = " ".join((f"LIBSVM model {model}" if isinstance(model, str | PathLike) else repr(model)).split())
-    return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 3] + "..."

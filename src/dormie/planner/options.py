@@ -1,9 +1,13 @@
-"""The parameters of `dormie.compile`, checked before any work begins."""
+"""What the caller of `dormie.compile` asks for, checked before any work begins.
+
+`Options.checked` checks what needs no machine; `checked_rows` checks the rest against the machine and the rows. The
+tolerance is no option: `certified_guarantee` turns it into the machine's rule and the guarantee.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from numbers import Real
 from operator import index
 from typing import Any
@@ -14,12 +18,11 @@ from dormie.machine import Machine
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
 from dormie.machine.rules import Value
 from dormie.methods import METHODS
-from dormie.methods.base import require
+from dormie.methods.base import EFFORTS, Effort, require
 from dormie.methods.dense import Dense
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.guarantee import Exact, Guarantee, Tolerance, require_share
 from dormie.planner.risk.calibration import rows_needed
-from dormie.planner.risk.planning import Request
 from dormie.planner.risk.training_rows import warn_of_training_rows
 from dormie.predictor import anytime
 
@@ -29,7 +32,52 @@ _ROWS_OF_REACH = 256  # rows on which the rounding error of the full sum is dete
 _LEAST_RISK, _LEAST_DOUBT = 1e-12, 1e-9  # closer to 0 or 1 the rows needed are too many to compute or to have
 
 
-def whole_seed(seed: Any) -> int:
+@dataclass(frozen=True)
+class RiskRequest:
+    """The risk and confidence that the caller asks for, of all rows together or of each class."""
+
+    alpha: float
+    confidence: float = CONFIDENCE
+    per_class: bool = False
+
+    @classmethod
+    def checked(cls, risk: Any, confidence: Any, per_class: Any) -> RiskRequest | None:
+        """The request; None without a risk. Raises if a value is out of range, or has no effect without a risk."""
+        if risk is None:
+            _require_not_given(confidence=confidence != CONFIDENCE, per_class=bool(per_class))
+            return None
+        if isinstance(risk, Real) and risk == 0:
+            raise ValueError("risk must lie between 0 and 1, got 0; leave it out for an exact plan")
+        _require_between(risk, "risk", _LEAST_RISK)
+        _require_between(confidence, "confidence", _LEAST_DOUBT)
+        if not isinstance(per_class, bool | np.bool_):
+            raise TypeError(f"per_class must be True or False, got {per_class!r}")
+        return cls(float(risk), float(confidence), bool(per_class))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller asks for: methods to choose from, how much work fitting may take, a seed, and perhaps a risk."""
+
+    names: tuple[str, ...] | None = None  # methods, without the dense one; None for all
+    effort: Effort = EFFORTS["normal"]
+    seed: int = 0
+    risk: RiskRequest | None = None
+
+    @classmethod
+    def checked(cls, methods: Any, effort: Any, seed: Any, risk: RiskRequest | None) -> Options:
+        """The options from the parameters of `dormie.compile`; raises if one of them is wrong for every machine."""
+        if effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(map(repr, EFFORTS))}, got {effort!r}")
+        return cls(_method_names(methods), EFFORTS[effort], _whole_seed(seed), risk)
+
+    @property
+    def named(self) -> bool:
+        """Whether the caller named the methods: then one that cannot be fitted is an error."""
+        return self.names is not None
+
+
+def _whole_seed(seed: Any) -> int:
     """The seed as an integer that both numpy and plan files accept."""
     try:
         whole = index(seed)
@@ -40,7 +88,7 @@ def whole_seed(seed: Any) -> int:
     return whole
 
 
-def method_names(methods: Sequence[str] | None) -> list[str] | None:
+def _method_names(methods: Any) -> tuple[str, ...] | None:
     """The names of the methods to choose from, without the dense one; None for all."""
     if methods is None:
         return None
@@ -51,16 +99,44 @@ def method_names(methods: Sequence[str] | None) -> list[str] | None:
     unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise ValueError(f"no method is called {unknown[0]!r}; there are {', '.join(METHODS)}")
-    return [name for name in names if name != Dense.name]
+    return tuple(name for name in names if name != Dense.name)
 
 
-def require_usable(names: list[str] | None, machine: Machine) -> None:
+def _require_between(value: Any, name: str, least: float) -> None:
+    require_share(value, name)
+    if not least <= value <= 1 - least:
+        raise ValueError(f"{name} must be at least {least:g} and at most 1 - {least:g}, got {value!r}")
+
+
+def _require_not_given(**given: bool) -> None:
+    """Raise ValueError for the first parameter that was given and has no effect without a risk."""
+    for name in (name for name, is_given in given.items() if is_given):
+        raise ValueError(f"{name} is used only with a risk: add risk=0.001, for example, or leave {name} out")
+
+
+def checked_rows(options: Options, machine: Machine, rows: Any | None, fit_rows: Any | None) -> tuple[Any, Any]:
+    """Both kinds of rows in the form that stages take, or None; checks that options, machine and rows fit together.
+
+    Warns if the rows of a plan with a risk look like training rows, which cannot certify it.
+    """
+    require_usable(options, machine)
+    rows, fit_rows = _finite_rows(rows, "rows", machine), _finite_rows(fit_rows, "fit_rows", machine)
+    if options.risk is None:
+        _require_no_need_of_risk(options)
+        _require_not_given(fit_rows=fit_rows is not None)
+    else:
+        _require_can_certify(options.risk, machine, rows)
+        warn_of_training_rows(machine, rows)
+    return rows, fit_rows
+
+
+def require_usable(options: Options, machine: Machine) -> None:
     """Raise ValueError with the reason if a named method cannot serve the machine."""
-    for name in names or []:
+    for name in options.names or ():
         require(METHODS[name].is_usable_for(machine))
 
 
-def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
+def _finite_rows(given: Any | None, name: str, machine: Machine) -> Any:
     """The rows in the form that stages take, all values finite, or None. Error messages name the parameter."""
     if given is None:
         return given
@@ -72,6 +148,22 @@ def checked_rows(given: Any | None, name: str, machine: Machine) -> Any:
     if not rows.shape[0]:
         raise ValueError(f"there are no rows in {name}: pass some, or leave {name} out")
     return rows
+
+
+def _require_no_need_of_risk(options: Options) -> None:
+    for name in options.names or ():
+        if METHODS[name].needs_risk:
+            raise ValueError(f"{name} is calibrated, not certified, so it needs a risk, such as risk=0.001")
+
+
+def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) -> None:
+    if isinstance(machine.rule, Value):
+        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
+    if rows is None:
+        needed = rows_needed(risk.alpha, risk.confidence)
+        raise ValueError(
+            f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
+        )
 
 
 def certified_guarantee(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
@@ -94,16 +186,20 @@ def certified_guarantee(machine: Machine, tolerance: float | None) -> tuple[Mach
     return machine.changed(rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
 
 
-def require_within_reach(machine: Machine, tolerance: float, rows: Any | None) -> None:
+def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | None) -> None:
     """Raise ValueError for a tolerance below the rounding error on support vectors or on the rows given."""
-    if not machine.of_vectors or not machine.n_points or machine.kernel.is_python:
+    if (
+        not isinstance(guarantee, Tolerance)
+        or not (machine.of_vectors and machine.n_points)
+        or machine.kernel.is_python
+    ):
         return
     some = unmapped(machine, machine.points[:: max(1, machine.n_points // _ROWS_OF_REACH)])
     least = max(_reach(machine, some), 0.0 if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
-    if tolerance < least:
+    if guarantee.epsilon < least:
         raise ValueError(
-            f"tolerance={tolerance:g} is closer than float64 arithmetic can certify for this model: {least:.2g} is "
-            "within reach. Pass that or more, or leave tolerance out for plain float64 values"
+            f"tolerance={guarantee.epsilon:g} is closer than float64 arithmetic can certify for this model: "
+            f"{least:.2g} is within reach. Pass that or more, or leave tolerance out for plain float64 values"
         )
 
 
@@ -111,45 +207,3 @@ def _reach(machine: Machine, rows: Any) -> float:
     """The largest half-width of the full sum's intervals, including the change by rewriting."""
     low, high = anytime.interval(None, FullSum(machine), rows, None)
     return float((high - low).max(initial=0.0)) / 2
-
-
-def risk_request(
-    machine: Machine,
-    rows: Any | None,
-    risk: Any,
-    confidence: Any,
-    per_class: Any,
-    seed: int,
-) -> Request:
-    """The request of a plan with a risk; warns if the rows look like training rows, which cannot certify it."""
-    if isinstance(machine.rule, Value):
-        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
-    if isinstance(risk, Real) and risk == 0:
-        raise ValueError("risk must lie between 0 and 1, got 0; leave it out for an exact plan")
-    _require_between(risk, "risk", _LEAST_RISK)
-    _require_between(confidence, "confidence", _LEAST_DOUBT)
-    if not isinstance(per_class, bool | np.bool_):
-        raise TypeError(f"per_class must be True or False, got {per_class!r}")
-    if rows is None:
-        needed = rows_needed(risk, confidence)
-        raise ValueError(
-            f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
-        )
-    warn_of_training_rows(machine, rows)
-    return Request(float(risk), float(confidence), bool(per_class), seed)
-
-
-def require_no_need_of_risk(names: list[str] | None, fit_rows: Any | None, confidence: Any, per_class: Any) -> None:
-    """Raise ValueError for parameters that have no effect without a risk."""
-    for name in names or []:
-        if METHODS[name].needs_risk:
-            raise ValueError(f"{name} is calibrated, not certified, so it needs a risk, such as risk=0.001")
-    given = {"fit_rows": fit_rows is not None, "confidence": confidence != CONFIDENCE, "per_class": bool(per_class)}
-    for name in (name for name, is_given in given.items() if is_given):
-        raise ValueError(f"{name} is used only with a risk: add risk=0.001, for example, or leave {name} out")
-
-
-def _require_between(value: Any, name: str, least: float) -> None:
-    require_share(value, name)
-    if not least <= value <= 1 - least:
-        raise ValueError(f"{name} must be at least {least:g} and at most 1 - {least:g}, got {value!r}")

@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dormie.machine import Floats
 from dormie.methods.base import Decisions, Stage
 from dormie.methods.dense import Dense
+from dormie.plan.guarantee import Guarantee
 from dormie.plan.plan import CLEAR_WIN, Trial, describe_cascade
 from dormie.planner.cascades import STAGE_PENALTY, Run, weigh
 from dormie.predictor import cascade
@@ -33,6 +34,14 @@ class Candidate:
 
     stages: Sequence[Stage]
     disagreement: Sequence[Floats | float] = (0.0,)  # from `dormie.planner.risk.disagreement`
+
+
+class Chosen(NamedTuple):
+    """The stages of a plan, what they guarantee, and what was timed to choose them."""
+
+    stages: tuple[Stage, ...]
+    guarantee: Guarantee
+    trials: tuple[Trial, ...]
 
 
 @dataclass(frozen=True, eq=False)

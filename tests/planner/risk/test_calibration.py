@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +14,10 @@ from hypothesis import strategies as st
 
 import dormie
 from dormie.numerics.binomial import p_value
-from dormie.plan.guarantee import Risk
-from dormie.planner.risk.calibration import certify, rows_needed, split
+from dormie.planner.risk.calibration import Certified, certify, rows_needed, split
 from tests.oracles import calibration as naive
 
 Booleans = npt.NDArray[np.bool_]
-Candidate = Callable[[float], Booleans]
 
 counts = st.integers(0, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 
@@ -116,20 +113,26 @@ def test_too_few_rows_are_an_error_that_says_how_many_are_needed() -> None:
     with pytest.raises(ValueError, match="and there are 0"):
         split(0, 1e-3, 0.95, 0)
     with pytest.raises(ValueError, match="at least 29 held-out rows, and there are 3"):
-        certify(lambda _: np.zeros(3, dtype=bool), [1.0], 0.1, 0.95)
+        certify([np.zeros(3, dtype=bool)], _as_it_is, 0.1, 0.95)
 
 
-def _wrong_on(counts: dict[float, int], rows: int) -> Candidate:
+def _as_it_is(wrong: Booleans) -> Booleans:
+    """For plans that are given by the rows on which they are wrong."""
+    return wrong
+
+
+def _wrong_on(*counts: int, rows: int = 200) -> list[Booleans]:
     """Plans that are wrong on the first so many rows."""
-    return lambda caution: np.arange(rows) < counts[caution]
+    return [np.arange(rows) < count for count in counts]
 
 
 def test_the_walk_goes_on_while_plans_pass_and_gives_the_boldest() -> None:
-    found = certify(_wrong_on({4.0: 0, 2.0: 1, 1.0: 4, 0.5: 40}, 200), [4.0, 2.0, 1.0, 0.5], 0.05, 0.95, seed=7)
+    found = certify(_wrong_on(0, 1, 4, 40, 0), _as_it_is, 0.05, 0.95, seed=7)
     assert found is not None
-    evidence = found.evidence
-    assert (found.alpha, found.confidence, found.per_class) == (0.05, 0.95, False)
-    assert (evidence.caution, evidence.disagreements, evidence.rows) == (1.0, 4, 200)
+    evidence = found.risk.evidence
+    assert found.index == 2
+    assert (found.risk.alpha, found.risk.confidence, found.risk.per_class) == (0.05, 0.95, False)
+    assert (evidence.caution, evidence.disagreements, evidence.rows) == (3.0, 4, 200)  # the third from the boldest
     assert evidence.p_value == p_value(200, 4, 0.05)
     assert evidence.tested == 4
     assert evidence.seed == 7
@@ -139,41 +142,48 @@ def test_the_walk_goes_on_while_plans_pass_and_gives_the_boldest() -> None:
     assert evidence.versions["numpy"] == np.__version__
 
 
-def test_plans_behind_the_first_failure_are_not_looked_at() -> None:
-    asked: list[float] = []
-
-    def wrong(caution: float) -> Booleans:
-        asked.append(caution)
-        return np.arange(200) < (100 if caution == 2.0 else 0)
-
-    found = certify(wrong, [3.0, 2.0, 1.0], 0.05, 0.95)
+def test_where_all_plans_pass_the_boldest_has_rank_1() -> None:
+    found = certify(_wrong_on(0, 1, 2), _as_it_is, 0.05, 0.95)
     assert found is not None
-    assert found.evidence.caution == 3.0
-    assert found.evidence.tested == 2
-    assert asked == [3.0, 2.0]
+    assert (found.index, found.risk.evidence.caution, found.risk.evidence.tested) == (2, 1.0, 3)
+
+
+def test_plans_may_be_anything_and_those_behind_the_first_failure_are_not_looked_at() -> None:
+    asked: list[str] = []
+
+    def wrong(plan: str) -> Booleans:
+        asked.append(plan)
+        return np.arange(200) < (100 if plan == "bold" else 0)
+
+    found = certify(["careful", "bold", "bolder"], wrong, 0.05, 0.95)
+    assert found is not None
+    assert found.index == 0
+    assert found.risk.evidence.tested == 2
+    assert asked == ["careful", "bold"]
 
 
 def test_nothing_is_promised_where_the_most_cautious_plan_fails_or_there_is_none() -> None:
-    assert certify(_wrong_on({1.0: 30}, 200), [1.0], 0.05, 0.95) is None
-    assert certify(_wrong_on({}, 200), [], 0.05, 0.95) is None
+    assert certify(_wrong_on(30), _as_it_is, 0.05, 0.95) is None
+    assert certify([], _as_it_is, 0.05, 0.95) is None
 
 
 def test_a_class_that_fails_fails_the_plan() -> None:
     labels = np.repeat(["rare", "usual"], [100, 900])
-    wrong = {2.0: np.zeros(1000, dtype=bool), 1.0: np.arange(1000) < 10}  # 1 % of all, 10 % of the rare ones
-    whole = certify(wrong.__getitem__, [2.0, 1.0], 0.05, 0.95)
-    each = certify(wrong.__getitem__, [2.0, 1.0], 0.05, 0.95, classes=labels)
+    plans = _wrong_on(0, 10, rows=1000)  # 1 % of all, 10 % of the rare ones
+    whole = certify(plans, _as_it_is, 0.05, 0.95)
+    each = certify(plans, _as_it_is, 0.05, 0.95, classes=labels)
     assert whole is not None
     assert each is not None
-    assert whole.evidence.caution == 1.0
-    assert each.evidence.caution == 2.0
-    assert each.per_class
-    assert [(count.label, count.rows, count.disagreements) for count in each.evidence.classes] == [
+    assert whole.index == 1
+    assert each.index == 0
+    assert each.risk.per_class
+    evidence = each.risk.evidence
+    assert [(count.label, count.rows, count.disagreements) for count in evidence.classes] == [
         ("rare", 100, 0),
         ("usual", 900, 0),
     ]
-    assert (each.evidence.rows, each.evidence.disagreements) == (1000, 0)
-    assert each.evidence.p_value == p_value(100, 0, 0.05)  # the weakest of the tests
+    assert (evidence.rows, evidence.disagreements) == (1000, 0)
+    assert evidence.p_value == p_value(100, 0, 0.05)  # the weakest of the tests
 
 
 def test_classes_with_too_few_rows_are_named() -> None:
@@ -181,20 +191,20 @@ def test_classes_with_too_few_rows_are_named() -> None:
     with pytest.raises(
         ValueError, match=r"needs at least 59 certifying rows of each, and class '' has 2, class 'elm' has 58:"
     ):
-        certify(lambda _: np.zeros(219, dtype=bool), [1.0], 0.05, 0.95, classes=labels)
+        certify(_wrong_on(0, rows=219), _as_it_is, 0.05, 0.95, classes=labels)
 
 
 def test_classes_that_do_not_occur_are_not_promised_anything() -> None:
-    found = certify(lambda _: np.zeros(100, dtype=bool), [1.0], 0.05, 0.95, classes=np.ones(100, dtype=int))
+    found = certify(_wrong_on(0, rows=100), _as_it_is, 0.05, 0.95, classes=np.ones(100, dtype=int))
     assert found is not None
-    assert [count.label for count in found.evidence.classes] == ["1"]
+    assert [count.label for count in found.risk.evidence.classes] == ["1"]
 
 
 def test_labels_must_be_those_of_the_rows() -> None:
     with pytest.raises(ValueError, match="5 labels for 100 certifying rows"):
-        certify(lambda _: np.zeros(100, dtype=bool), [1.0], 0.05, 0.95, classes=np.ones(5))
+        certify(_wrong_on(0, rows=100), _as_it_is, 0.05, 0.95, classes=np.ones(5))
     with pytest.raises(ValueError, match="and there are 0"):
-        certify(lambda _: np.zeros(0, dtype=bool), [1.0], 0.05, 0.95, classes=np.zeros(0))
+        certify(_wrong_on(0, rows=0), _as_it_is, 0.05, 0.95, classes=np.zeros(0))
 
 
 @given(st.data())
@@ -204,11 +214,13 @@ def test_the_walk_is_that_of_the_slow_twin(data: st.DataObject) -> None:
     labels = np.arange(n) % data.draw(st.integers(1, 2))
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     wrong = [random.random(n) < share for share in shares]
-    cautions = [float(plans - i) for i in range(plans)]
-    found = certify(lambda caution: wrong[plans - int(caution)], cautions, 0.06, 0.9, classes=labels)
+    found = certify(range(plans), wrong.__getitem__, 0.06, 0.9, classes=labels)
     groups = [[(int((labels == k).sum()), int(w[labels == k].sum())) for k in np.unique(labels)] for w in wrong]
     expected = naive.boldest(groups, 0.06, 0.9)
-    assert (None if found is None else cautions.index(found.evidence.caution)) == expected
+    assert (None if found is None else found.index) == expected
+    if found is not None:
+        assert found.risk.evidence.caution == plans - found.index
+        assert found.risk.evidence.tested == naive.tested(groups, 0.06, 0.9)
 
 
 @pytest.fixture(params=[1000, pytest.param(5000, marks=pytest.mark.slow)])
@@ -229,12 +241,12 @@ FAMILIES = {
 
 
 def _share_of_broken_promises(
-    promise: Callable[[np.random.Generator], tuple[Risk | None, Callable[[float], bool]]], draws: int
+    promise: Callable[[np.random.Generator], tuple[Certified | None, Callable[[int], bool]]], draws: int
 ) -> float:
     broken = 0
     for draw in range(draws):
         found, is_bad = promise(np.random.default_rng(draw))
-        broken += found is not None and is_bad(found.evidence.caution)
+        broken += found is not None and is_bad(found.index)
     return broken / draws
 
 
@@ -249,10 +261,10 @@ def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str,
     """Plans are numbered, cautious first; nested ones are wrong on the same rows and more, others each on its own."""
     rates = FAMILIES[name]
 
-    def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
+    def promise(random: np.random.Generator) -> tuple[Certified | None, Callable[[int], bool]]:
         shared = random.random(ROWS)
-        wrong = {float(i): (shared if nested else random.random(ROWS)) < rate for i, rate in enumerate(rates)}
-        return certify(wrong.__getitem__, list(wrong), ALPHA, CONFIDENCE), lambda i: rates[int(i)] > ALPHA
+        wrong = [(shared if nested else random.random(ROWS)) < rate for rate in rates]
+        return certify(wrong, _as_it_is, ALPHA, CONFIDENCE), lambda i: rates[i] > ALPHA
 
     assert _within_binomial_error(_share_of_broken_promises(promise, draws), draws)
 
@@ -260,8 +272,8 @@ def test_promises_are_broken_no_more_often_than_the_confidence_allows(name: str,
 def test_a_plan_just_over_the_line_is_certified_about_as_often_as_allowed(draws: int) -> None:
     """So the tests above can fail: the level is used up, as far as whole numbers allow."""
 
-    def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
-        return certify(lambda _: random.random(ROWS) < 0.0501, [1.0], ALPHA, CONFIDENCE), lambda _: True
+    def promise(random: np.random.Generator) -> tuple[Certified | None, Callable[[int], bool]]:
+        return certify([random.random(ROWS) < 0.0501], _as_it_is, ALPHA, CONFIDENCE), lambda _: True
 
     allowed = max(p for k in range(ROWS) if (p := p_value(ROWS, k, ALPHA)) <= 1 - CONFIDENCE)
     assert _share_of_broken_promises(promise, draws) == pytest.approx(allowed, abs=3 * math.sqrt(allowed / draws))
@@ -269,21 +281,20 @@ def test_a_plan_just_over_the_line_is_certified_about_as_often_as_allowed(draws:
 
 def test_promises_for_each_class_are_broken_no_more_often_either(draws: int) -> None:
     """The bold plan is bad in one class only, where it hides among all rows."""
-    rates = {3.0: [0.0, 0.01], 2.0: [0.01, 0.0501], 1.0: [0.0, 0.2]}
+    rates = [[0.0, 0.01], [0.01, 0.0501], [0.0, 0.2]]
 
-    def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
+    def promise(random: np.random.Generator) -> tuple[Certified | None, Callable[[int], bool]]:
         labels = (random.random(6 * ROWS) < 0.2).astype(int)
         u = random.random(len(labels))
-        found = certify(lambda c: u < np.take(rates[c], labels), [3.0, 2.0, 1.0], ALPHA, CONFIDENCE, classes=labels)
-        return found, lambda caution: max(rates[caution]) > ALPHA
+        found = certify(rates, lambda rate: u < np.take(rate, labels), ALPHA, CONFIDENCE, classes=labels)
+        return found, lambda i: max(rates[i]) > ALPHA
 
     assert _within_binomial_error(_share_of_broken_promises(promise, draws), draws)
 
 
 def test_good_plans_are_certified_mostly(draws: int) -> None:
-    def promise(random: np.random.Generator) -> tuple[Risk | None, Callable[[float], bool]]:
+    def promise(random: np.random.Generator) -> tuple[Certified | None, Callable[[int], bool]]:
         u = random.random(ROWS)
-        wrong: dict[float, Any] = {2.0: u < 0.001, 1.0: u < 0.01}
-        return certify(wrong.__getitem__, [2.0, 1.0], ALPHA, CONFIDENCE), lambda caution: caution == 1.0
+        return certify([u < 0.001, u < 0.01], _as_it_is, ALPHA, CONFIDENCE), lambda i: i == 1
 
     assert _share_of_broken_promises(promise, draws) > 0.9

@@ -19,20 +19,22 @@ from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods import METHODS
-from dormie.methods.base import EFFORTS, CertifiedFitting, Method, Stage, Usable
+from dormie.methods.base import CertifiedFitting, Method, Stage, Usable
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
 from dormie.plan.guarantee import Exact, Risk
+from dormie.planner.options import Options, RiskRequest
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated_candidates
 from dormie.planner.risk.calibration import certify
-from dormie.planner.risk.planning import Parts, Request, plan_with_risk, sequence_of_plans
+from dormie.planner.risk.planning import Parts, RiskPlanner, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
 from tests.planner.risk.fittings import calibrated_fitting
 
 _ALPHA = 0.01
+_RISK = RiskRequest(_ALPHA)
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +67,10 @@ def test_the_promise_and_its_evidence_are_told_and_survive_a_file(
 def test_the_same_seed_gives_the_same_split(moons: tuple[SVC, Any, Any]) -> None:
     svc, rows, _ = moons
     machine = dormie.read(svc)
-    request = Request(_ALPHA, 0.95, False, 7)
-    one, other = (Parts.of(machine, rows, None, request) for _ in range(2))
+    one, other = (Parts.of(machine, rows, None, _RISK, 7) for _ in range(2))
     assert (one.certifying == other.certifying).all()
     assert (one.choosing == other.choosing).all()
-    third = Parts.of(machine, rows, None, Request(_ALPHA, 0.95, False, 8))
+    third = Parts.of(machine, rows, None, _RISK, 8)
     assert not np.array_equal(one.certifying, third.certifying)
 
 
@@ -79,7 +80,7 @@ def test_no_row_both_certifies_and_is_fitted_on_or_chosen_by(count: int, seed: i
     machine = Machine(RBF(1.0), -np.ones((3, 1)), np.ones(3), np.zeros(1), Sign(np.array([0, 1])), scaled)
     rows = np.arange(count, dtype=float)[:, None] + 10
     fit_rows = -np.arange(50.0)[:, None] - 10 if own_rows else None
-    parts = Parts.of(machine, rows, fit_rows, Request(_ALPHA, 0.95, False, seed))
+    parts = Parts.of(machine, rows, fit_rows, _RISK, seed)
     certifying = set(parts.certifying[:, 0])
     assert certifying <= set(rows[:, 0])
     assert not certifying & set(parts.choosing[:, 0])
@@ -94,14 +95,14 @@ def test_no_row_both_certifies_and_is_fitted_on_or_chosen_by(count: int, seed: i
 
 def test_rows_that_certify_are_left_out_of_those_to_fit_on(moons: tuple[SVC, Any, Any]) -> None:
     svc, rows, unseen = moons
-    machine, request = dormie.read(svc), Request(_ALPHA, 0.95, False, 0)
+    machine = dormie.read(svc)
     with pytest.warns(dormie.TrainingRowsWarning, match=r"certifying rows are among fit_rows"):
-        parts = Parts.of(machine, rows, np.vstack([rows, unseen]), request)
+        parts = Parts.of(machine, rows, np.vstack([rows, unseen]), _RISK, 0)
     assert {row.tobytes() for row in parts.certifying}.isdisjoint(row.tobytes() for row in parts.fitting)
     assert len(parts.fitting) == len(rows) + len(unseen) - len(parts.certifying)
-    assert Parts.of(machine, rows, unseen, request).fitting is unseen
+    assert Parts.of(machine, rows, unseen, _RISK, 0).fitting is unseen
     whole = np.random.default_rng(0).integers(0, 3, (4000, 2)).astype(float)  # equal by nature
-    assert len(Parts.of(machine, whole[:2000], whole[2000:], request).fitting) == 2000
+    assert len(Parts.of(machine, whole[:2000], whole[2000:], _RISK, 0).fitting) == 2000
 
 
 def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any]) -> None:
@@ -122,14 +123,13 @@ def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any,
     careful = rough.cautious(2.0)
     cascades = [(careful,), (careful,), (rough,)]
     plans = sequence_of_plans(cascades, Dense(machine))
-    assert [*plans] == [float(place) for place in range(len(plans), 0, -1)]
-    cautions = [stages[0].caution for stages in plans.values()]  # type: ignore[attr-defined]
+    cautions = [stages[0].caution for stages in plans]  # type: ignore[attr-defined]
     assert cautions == sorted(cautions, reverse=True)
     assert len(set(cautions)) == len(cautions)  # the cascade that was chosen twice is there once
     assert {2.0, 1.0} <= set(cautions)
-    settled = [np.count_nonzero(flow.run(stages, rows).settled_by == 0) for stages in plans.values()]
+    settled = [np.count_nonzero(flow.run(stages, rows).settled_by == 0) for stages in plans]
     assert settled == sorted(settled)
-    assert all(not stages[-1].certified for stages in plans.values())
+    assert all(not stages[-1].certified for stages in plans)
 
 
 class _Recorder(Method):
@@ -152,13 +152,12 @@ class _Recorder(Method):
 def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as_fast(
     moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch, far_ahead: float, expected: list[str]
 ) -> None:
-    machine, request = dormie.read(moons[0]), Request(_ALPHA, 0.95, False, 0)
-    parts = Parts.of(machine, moons[1], None, request)
+    machine = dormie.read(moons[0])
+    parts = Parts.of(machine, moons[1], None, _RISK, 0)
     recorder = _Recorder()
     monkeypatch.setitem(METHODS, "recorder", recorder)
-    plan_with_risk(
-        machine, ["reduced_set", "linear_filter", "recorder"], parts, request, EFFORTS["normal"], Progress(), far_ahead
-    )
+    options = Options(("reduced_set", "linear_filter", "recorder"), risk=_RISK)
+    RiskPlanner(machine, options, _RISK, parts, Progress(), far_ahead).choose()
     assert recorder.efforts == expected
 
 
@@ -231,18 +230,18 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     X, y = make_moons(24_000, noise=0.3, random_state=1)
     machine = dormie.read(SVC(gamma=20.0).fit(X[:1500], y[:1500]))
     fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", named=True)
-    full = Dense(machine)
-    race = Race.between(full, calibrated_candidates.candidates(fitting, ["reduced_set", "linear_filter"]), X[1500:2500])
+    full, options = Dense(machine), Options(("reduced_set", "linear_filter"))
+    race = Race.between(full, calibrated_candidates.candidates(fitting, options), X[1500:2500])
     plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
     population = X[2500:]
     right = full.decide(population).answers
-    wrong = {caution: flow.run(stages, population).answers != right for caution, stages in plans.items()}
-    rates = np.array([each.mean() for each in wrong.values()])
+    wrong = [flow.run(stages, population).answers != right for stages in plans]
+    rates = np.mean(wrong, axis=1)
     assert rates.min() < alpha < rates.max()  # there are good plans and bad ones
     random, broken = np.random.default_rng(0), 0
     for _ in range(draws):
         drawn = random.integers(len(population), size=rows_drawn)
-        found = certify(lambda caution, drawn=drawn: wrong[caution][drawn], [*plans], alpha, confidence)  # type: ignore[misc]
-        broken += found is not None and wrong[found.evidence.caution].mean() > alpha
+        found = certify([each[drawn] for each in wrong], np.asarray, alpha, confidence)
+        broken += found is not None and rates[found.index] > alpha
     allowed = draws * (1 - confidence)
     assert broken <= allowed + 3 * np.sqrt(allowed * confidence)

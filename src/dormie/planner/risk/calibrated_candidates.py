@@ -10,17 +10,18 @@ from collections.abc import Iterator
 
 from dormie.methods.base import CalibratedFitting, CalibratedStage
 from dormie.planner.certified_candidates import usable_methods
+from dormie.planner.options import Options
 from dormie.planner.race import Candidate
 from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities
 
 _CAUTIONS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
 
 
-def candidates(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[Candidate]:
+def candidates(fitting: CalibratedFitting, options: Options) -> Iterator[Candidate]:
     """The stages of the named methods, or by default of all that usually pay, each at every caution."""
     machine, measuring = fitting.machine, fitting.measuring
     right = machine.rule.answer(measuring.outputs)
-    for stage in _fitted(fitting, names):
+    for stage in _fitted(fitting, options):
         estimate = stage.estimate(measuring.rows)
         if estimate is None:
             probabilities = decay_probabilities(stage, _CAUTIONS, measuring.rows, right)
@@ -30,9 +31,9 @@ def candidates(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[
         yield Candidate([stage.cautious(caution) for caution in _CAUTIONS], probabilities)
 
 
-def _fitted(fitting: CalibratedFitting, names: list[str] | None) -> Iterator[CalibratedStage]:
+def _fitted(fitting: CalibratedFitting, options: Options) -> Iterator[CalibratedStage]:
     """The stages that the methods fit; a named method that cannot be fitted is an error."""
-    for method in usable_methods(fitting.machine, names):
+    for method in usable_methods(fitting.machine, options):
         try:
             yield from method.calibrated_candidates(fitting)
         except ValueError:

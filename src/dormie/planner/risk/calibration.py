@@ -16,10 +16,11 @@ from __future__ import annotations
 import datetime
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ from dormie.plan.plan import versions
 from dormie.plan.text import percent
 
 _MOST_NEEDED = 10**15
+
+T = TypeVar("T")  # a plan
 
 
 def rows_needed(alpha: float, confidence: float) -> int:
@@ -74,50 +77,63 @@ def require_enough_of_each(labels: npt.NDArray[Any], alpha: float, confidence: f
     _require_enough_of_each(_counts(np.zeros(len(labels), dtype=np.bool_), labels), alpha, confidence)
 
 
+@dataclass(frozen=True)
+class Certified:
+    """The index of the certified plan in the sequence that was tested, and the risk that it guarantees."""
+
+    index: int
+    risk: Risk
+
+
 def certify(
-    disagreements: Callable[[float], Booleans],
-    ranks: Sequence[float],
+    plans: Sequence[T],
+    disagreements: Callable[[T], Booleans],
     alpha: float,
     confidence: float,
     *,
     classes: npt.NDArray[Any] | None = None,
     seed: int = 0,
-) -> Risk | None:
-    """Test the plans in order, and return the risk that the last one to pass guarantees; None if the first fails.
+) -> Certified | None:
+    """Test the plans in order, and certify the last one to pass; None if the first fails.
 
-    disagreements  from the rank of a plan to the certifying rows on which it disagrees with the full machine
-    ranks          the plans in order, from cautious to bold, fixed before the certifying rows were looked at
+    plans          the plans in order, from cautious to bold, fixed before the certifying rows were looked at
+    disagreements  from a plan to the certifying rows on which it disagrees with the full machine
     classes        the full machine's labels of these rows, for a risk in each class
     seed           the seed of the split, for the record
 
     With classes, a plan passes if it passes the test of every class that occurs, each at the full level. A plan is bad
     if it is bad in some class, and the test of that class alone lets it pass with probability at most 1 - confidence.
     """
-    passed, tested = None, 0
-    for rank in ranks:
-        counts = _counts(np.asarray(disagreements(rank), dtype=np.bool_), classes)
-        _require_enough(sum(count.rows for count in counts), alpha, confidence)
-        _require_enough_of_each(counts, alpha, confidence)
-        tested += 1
-        p = max(p_value(count.rows, count.disagreements, alpha) for count in counts)
-        if p > 1 - confidence:
-            break
-        passed = rank, counts, p
-    if passed is None:
+    passed = [*_passing(map(disagreements, plans), classes, alpha, confidence)]
+    if not passed:
         return None
-    rank, counts, p = passed
+    index, (counts, p) = len(passed) - 1, passed[-1]
     evidence = Evidence(
         rows=sum(count.rows for count in counts),
         disagreements=sum(count.disagreements for count in counts),
         p_value=p,
-        caution=float(rank),
-        tested=tested,
+        caution=float(len(plans) - index),  # its rank: the boldest plan has rank 1
+        tested=min(len(passed) + 1, len(plans)),  # the first that failed, too
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         seed=seed,
         versions=versions(),
         classes=() if classes is None else tuple(counts),
     )
-    return Risk(float(alpha), float(confidence), evidence)
+    return Certified(index, Risk(float(alpha), float(confidence), evidence))
+
+
+def _passing(
+    disagreements: Iterable[Booleans], classes: npt.NDArray[Any] | None, alpha: float, confidence: float
+) -> Iterator[tuple[list[Count], float]]:
+    """The counts and the p-value of each plan, up to the first that fails."""
+    for wrong in disagreements:
+        counts = _counts(np.asarray(wrong, dtype=np.bool_), classes)
+        _require_enough(sum(count.rows for count in counts), alpha, confidence)
+        _require_enough_of_each(counts, alpha, confidence)
+        p = max(p_value(count.rows, count.disagreements, alpha) for count in counts)
+        if p > 1 - confidence:
+            return
+        yield counts, p
 
 
 def _counts(wrong: Booleans, classes: npt.NDArray[Any] | None) -> list[Count]:

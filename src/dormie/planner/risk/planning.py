@@ -9,8 +9,8 @@ that passes is not faster, `compile` makes an exact plan instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,15 @@ import numpy.typing as npt
 from dormie.machine import Machine
 from dormie.machine.rows import as_array, dense, unmapped
 from dormie.machine.typing import Booleans
-from dormie.methods.base import EFFORTS, CalibratedFitting, Effort, Sample, Stage
+from dormie.methods.base import EFFORTS, CalibratedFitting, Sample, Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.synthetic_rows import sample_rows
-from dormie.plan.guarantee import Risk
 from dormie.plan.plan import CLEAR_WIN, Trial
 from dormie.planner.certified_candidates import candidates
-from dormie.planner.race import Candidate, Race
+from dormie.planner.options import Options, RiskRequest
+from dormie.planner.race import Candidate, Chosen, Race
 from dormie.planner.risk import calibrated_candidates
-from dormie.planner.risk.calibration import certify, require_enough_of_each, split
+from dormie.planner.risk.calibration import Certified, certify, require_enough_of_each, split
 from dormie.planner.risk.training_rows import without_certifying
 from dormie.predictor import cascade
 from dormie.progress import Progress
@@ -41,18 +41,6 @@ _BOLDER = np.geomspace(0.85, 0.3, 8).tolist()  # factors on the cautions of the 
 
 _FAR_AHEAD = 0.3  # below this share of the time of a quickly fitted exact plan, no better fitted one will be faster
 
-Chosen = tuple[tuple[Stage, ...], Risk, tuple[Trial, ...]]
-
-
-@dataclass(frozen=True)
-class Request:
-    """The risk and confidence that the caller asks for, of all rows together or of each class."""
-
-    alpha: float
-    confidence: float
-    per_class: bool
-    seed: int
-
 
 @dataclass(frozen=True)
 class Parts:
@@ -63,14 +51,12 @@ class Parts:
     certifying: Any
 
     @classmethod
-    def of(cls, machine: Machine, rows: Any, fit_rows: Any | None, request: Request) -> Parts:
+    def of(cls, machine: Machine, rows: Any, fit_rows: Any | None, risk: RiskRequest, seed: int) -> Parts:
         """Split the caller's rows."""
         count = rows.shape[0]
         share = _CHOOSING_ALONE if fit_rows is not None else _FITTING_TOO
         least = max(_FEWEST, int(share * count))
-        choosing, certifying = split(
-            count, request.alpha, request.confidence, request.seed, least=least, per_class=request.per_class
-        )
+        choosing, certifying = split(count, risk.alpha, risk.confidence, seed, least=least, per_class=risk.per_class)
         if fit_rows is None:
             halves = choosing[::2], choosing[1::2]
             fit_rows, choosing = _points_and(machine, rows[halves[0]]), halves[1]
@@ -79,7 +65,7 @@ class Parts:
         enough = rows[choosing] if len(choosing) >= _FEWEST else None
         if enough is None and machine.kernel.is_python:  # synthetic rows exist for vectors only
             enough = rows[choosing] if len(choosing) else fit_rows
-        return cls(fit_rows, sample_rows(machine, enough, _CHOOSING, request.seed), rows[certifying])
+        return cls(fit_rows, sample_rows(machine, enough, _CHOOSING, seed), rows[certifying])
 
 
 def _points_and(machine: Machine, rows: Any) -> Any:
@@ -89,92 +75,114 @@ def _points_and(machine: Machine, rows: Any) -> Any:
     return np.concatenate([as_array(machine.points), rows])
 
 
-def plan_with_risk(
-    machine: Machine,
-    names: list[str] | None,
-    parts: Parts,
-    request: Request,
-    effort: Effort,
-    progress: Progress,
-    far_ahead: float = _FAR_AHEAD,
-) -> Chosen | None:
-    """The stages, their risk, and the timings; None if an exact plan is as good.
+@dataclass(frozen=True, eq=False)
+class CertifyingRows:
+    """The certifying rows, and the answers that plans are compared with."""
+
+    rows: Any
+    right: npt.NDArray[Any]  # the full machine's answers
+    last: npt.NDArray[Any]  # the answers of the float32 dense stage, which ends every plan
+    classes: npt.NDArray[Any] | None  # the full machine's labels, for a risk in each class
+
+    @classmethod
+    def of(cls, rows: Any, full: Dense, risk: RiskRequest) -> CertifyingRows:
+        """Answer the rows; raises ValueError if some class has too few of them."""
+        right = full.decide(rows).answers
+        classes = full.machine.rule.labels(right) if risk.per_class else None
+        if classes is not None:
+            require_enough_of_each(classes, risk.alpha, risk.confidence)
+        return cls(rows, right, full.float32_only().decide(rows).answers, classes)
+
+    def disagreements(self, plan: tuple[Stage, ...]) -> Booleans:
+        """The rows on which a plan is wrong.
+
+        A row's answer does not depend on its batch, so the dense stage, which is the most expensive, ran only once.
+        """
+        early = cascade.run(plan[:-1], self.rows)
+        answers = np.array(early.answers)
+        answers[early.open] = self.last[early.open]
+        return np.asarray(answers != self.right)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskPlanner:
+    """The steps to a plan with a risk, and what they share.
 
     If the plan takes at most `far_ahead` times as long as a quickly fitted exact plan, no better exact plan is fitted
     for comparison.
     """
-    full = Dense(machine)
-    right = full.decide(parts.certifying).answers
-    classes = machine.rule.labels(right) if request.per_class else None
-    if classes is not None:
-        require_enough_of_each(classes, request.alpha, request.confidence)
-    entries = _certified(machine, names, parts, EFFORTS["quick"], progress)
-    entries += _calibrated(machine, names, parts, effort, request.seed, progress)
-    progress.say(f"timing {len(entries)} candidates on {parts.choosing.shape[0]:,} rows")
-    race = Race.between(full, entries, parts.choosing)
-    exact, trials = race.winner()
-    cascades = race.cheapest_within([request.alpha * rate for rate in _RATES])
-    plans = sequence_of_plans([stages for stages in cascades if not all(stage.certified for stage in stages)], full)
-    progress.say(f"certifying {len(plans)} plans on {parts.certifying.shape[0]:,} rows")
-    risk = certify(
-        _disagreements(plans, parts.certifying, right, full.float32_only().decide(parts.certifying).answers),
-        [*plans],
-        request.alpha,
-        request.confidence,
-        classes=classes,
-        seed=request.seed,
-    )
-    if risk is None:
-        return None
-    safe = plans[risk.evidence.caution]
-    ours, theirs = race.timed(safe, exact)
-    if ours.microseconds > far_ahead * theirs.microseconds:  # an exact plan fitted with the full effort may be faster
-        entries = _certified(machine, names, parts, effort, progress)
-        exact, trials = Race.between(full, entries, parts.choosing).winner()
-        ours, theirs = race.timed(safe, exact)
-    return (safe, risk, (ours, *trials)) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
+
+    machine: Machine
+    options: Options
+    risk: RiskRequest
+    parts: Parts
+    progress: Progress
+    far_ahead: float = _FAR_AHEAD
+
+    def choose(self) -> Chosen | None:
+        """The stages, their risk, and the timings; None if an exact plan is as good."""
+        full = Dense(self.machine)
+        certifying = CertifyingRows.of(self.parts.certifying, full, self.risk)  # first: some class may have too few
+        quick = replace(self.options, effort=EFFORTS["quick"])
+        race = self._race(full, self._certified_candidates(quick) + self._calibrated_candidates())
+        plans = self._plans(race)
+        certified = self._certify(plans, certifying)
+        if certified is None:
+            return None
+        plan = plans[certified.index]
+        trials = self._trials_if_faster(plan, race)
+        return None if trials is None else Chosen(plan, certified.risk, trials)
+
+    def _certified_candidates(self, options: Options) -> list[Candidate]:
+        stages = candidates(self.machine, options, self.parts.choosing, self.progress)
+        return [Candidate([stage]) for stage in stages]
+
+    def _calibrated_candidates(self) -> list[Candidate]:
+        """Candidates fitted on one part of the rows, with half-widths measured on the other."""
+        self.progress.say(f"evaluating {self.parts.fitting.shape[0]:,} rows to fit on")
+        fitting, measuring = (Sample.of(self.machine, rows) for rows in (self.parts.fitting, self.parts.choosing))
+        effort, named, seed = self.options.effort, self.options.named, self.options.seed
+        task = CalibratedFitting(self.machine, fitting, measuring, effort, named, seed, self.progress)
+        return [*calibrated_candidates.candidates(task, self.options)]
+
+    def _race(self, full: Dense, entries: Sequence[Candidate]) -> Race:
+        self.progress.say(f"timing {len(entries)} candidates on {self.parts.choosing.shape[0]:,} rows")
+        return Race.between(full, entries, self.parts.choosing)
+
+    def _plans(self, race: Race) -> list[tuple[Stage, ...]]:
+        """The sequence of plans, from the cheapest cascades at several rates of disagreement."""
+        cascades = race.cheapest_within([self.risk.alpha * rate for rate in _RATES])
+        calibrated = [stages for stages in cascades if not all(stage.certified for stage in stages)]
+        return sequence_of_plans(calibrated, race.dense)
+
+    def _certify(self, plans: Sequence[tuple[Stage, ...]], rows: CertifyingRows) -> Certified | None:
+        self.progress.say(f"certifying {len(plans)} plans on {rows.rows.shape[0]:,} rows")
+        return certify(
+            plans,
+            rows.disagreements,
+            self.risk.alpha,
+            self.risk.confidence,
+            classes=rows.classes,
+            seed=self.options.seed,
+        )
+
+    def _trials_if_faster(self, plan: tuple[Stage, ...], race: Race) -> tuple[Trial, ...] | None:
+        """The timings of the plan and of exact plans; None unless it is clearly faster than the best exact one."""
+        exact, trials = race.winner()
+        ours, theirs = race.timed(plan, exact)
+        if ours.microseconds > self.far_ahead * theirs.microseconds:  # one fitted with the full effort may be faster
+            exact, trials = self._race(race.dense, self._certified_candidates(self.options)).winner()
+            ours, theirs = race.timed(plan, exact)
+        return (ours, *trials) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
 
 
-def _disagreements(
-    plans: dict[float, tuple[Stage, ...]], rows: Any, right: npt.NDArray[Any], last: npt.NDArray[Any]
-) -> Callable[[float], Booleans]:
-    """A function from the rank of a plan to the rows on which it is wrong; `last` has the answers of the dense stage.
-
-    A row's answer does not depend on its batch, so the dense stage, which is the most expensive, runs only once.
-    """
-
-    def wrong(rank: float) -> Booleans:
-        early = cascade.run(plans[rank][:-1], rows)
-        answers = np.array(early.answers)
-        answers[early.open] = last[early.open]
-        return np.asarray(answers != right)
-
-    return wrong
-
-
-def _certified(
-    machine: Machine, names: list[str] | None, parts: Parts, effort: Effort, progress: Progress
-) -> list[Candidate]:
-    return [Candidate([stage]) for stage in candidates(machine, names, parts.choosing, effort, progress)]
-
-
-def _calibrated(
-    machine: Machine, names: list[str] | None, parts: Parts, effort: Effort, seed: int, progress: Progress
-) -> list[Candidate]:
-    """Fit on one part of the rows, and measure half-widths on the other."""
-    progress.say(f"evaluating {parts.fitting.shape[0]:,} rows to fit on")
-    fitting, measuring = (Sample.of(machine, rows) for rows in (parts.fitting, parts.choosing))
-    task = CalibratedFitting(machine, fitting, measuring, effort, names is not None, seed, progress)
-    return [*calibrated_candidates.candidates(task, names)]
-
-
-def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> dict[float, tuple[Stage, ...]]:
-    """The plans to test by rank, from cautious to bold; each ends in the dense stage, and the boldest has rank 1."""
+def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> list[tuple[Stage, ...]]:
+    """The plans to test, from cautious to bold; each ends in the dense stage."""
     plans = [_scaled(stages, scale) for stages in cascades[:1] for scale in _MORE_CAUTIOUS]
     plans += [stages for at, stages in enumerate(cascades) if at == 0 or stages != cascades[at - 1]]
     plans += [_scaled(stages, scale) for stages in cascades[-1:] for scale in _BOLDER]
     last = full.float32_only()
-    return {float(len(plans) - at): (*stages, last) for at, stages in enumerate(plans)}
+    return [(*stages, last) for stages in plans]
 
 
 def _scaled(stages: Sequence[Stage], scale: float) -> tuple[Stage, ...]:

@@ -122,8 +122,8 @@ def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
 def certified(stages: tuple[CalibratedStage, ...], rows: Floats, risk: float) -> Stages:
     """The stages at the smallest caution, the same for all, that held-out rows certify; none if no caution passes."""
     right = Dense(stages[0].machine).decide(rows).answers
-    guarantee = certify(lambda caution: _disagrees(_all(stages, caution), rows, right), _CAUTIONS, risk, CONFIDENCE)
-    return () if guarantee is None else _all(stages, guarantee.evidence.caution)
+    found = certify(_CAUTIONS, lambda caution: _disagrees(_all(stages, caution), rows, right), risk, CONFIDENCE)
+    return () if found is None else _all(stages, _CAUTIONS[found.index])
 
 
 def _all(stages: tuple[CalibratedStage, ...], caution: float) -> tuple[CalibratedStage, ...]:
