@@ -52,11 +52,17 @@ class Stage(ABC):
 
     name: ClassVar[str]  # of its method
     certified: ClassVar[bool]  # whether its answers are proved, rounding included
+    has_caution: ClassVar[bool] = False  # whether a caution changes its answers
     machine: Machine
     details: str = ""  # what tells the stage from others of its method, such as its number of vectors
 
     def __str__(self) -> str:
         return f"{self.name}({self.details})" if self.details else self.name
+
+    def described(self, caution: float) -> str:
+        """The stage with its caution, if it has one."""
+        details = [detail for detail in (self.details, f"caution {caution:.3g}") if detail]
+        return f"{self.name}({'; '.join(details)})" if self.has_caution else str(self)
 
     @property
     @abstractmethod
@@ -125,11 +131,17 @@ class CalibratedStage(Stage):
     """
 
     certified = False
+    has_caution = True
 
     @property
     def answers_by_estimate(self) -> bool:
         """Whether every answer of `decide` is the rule's answer to `estimate`."""
         return False
+
+
+def certified_among(stages: Iterable[Stage | None]) -> list[CertifiedStage]:
+    """The certified stages among these."""
+    return [stage for stage in stages if isinstance(stage, CertifiedStage)]
 
 
 def unknown_interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
@@ -248,13 +260,17 @@ class CalibratedFitting:
 class Method(ABC):
     """One paper's way to settle rows."""
 
-    stages: ClassVar[tuple[type[Stage], ...]]  # at most one certified and one calibrated
+    stages: ClassVar[tuple[type[Stage], ...]]  # one that is certified, or one that is not, or both
     needs_risk: ClassVar[bool] = False  # whether all its stages are calibrated: right on nearly all rows
 
     @property
     def name(self) -> str:
         """The name in `methods=[...]` and in plan files."""
         return self.stages[0].name
+
+    def stage(self, certified: bool) -> type[Stage] | None:
+        """The certified stage of the method, or the other one; None if it has none such."""
+        return next((stage for stage in self.stages if stage.certified == certified), None)
 
     @abstractmethod
     def is_usable_for(self, machine: Machine) -> Usable:

@@ -82,13 +82,16 @@ class Geometry:
     def interval(self, rows: object, budget: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Middles and radii of every output after `budget` landmarks."""
 
+    def walk(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Walk:
+        """The intervals of one row, some landmarks at a time."""
+
 class Walk:
-    """The intervals of one row, landmark by landmark."""
+    """The intervals of one row, some landmarks at a time."""
 
-    def __init__(self, geometry: Geometry, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __iter__(self) -> Walk: ...
 
-    def next(self) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
-        """Middles and radii after each of the next landmarks; empty at the end."""
+    def __next__(self) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
+        """Middles and radii after each of the next landmarks."""
 
 class ReducedSet:
     """A few vectors for all (Burges & Schölkopf 1997)."""

@@ -22,7 +22,11 @@ class FullSum:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.core = backend.choose(machine, lambda core: backend.extension.Dense(core), lambda: reference.Dense(machine))
+        self.core = backend.choose(
+            machine,
+            lambda core: backend.extension.Dense(core),  # a lambda, because the extension may be missing
+            lambda: reference.Dense(machine),
+        )
 
     def prepare(self) -> None:
         """Pack the points now and not in the first call, which may have a deadline."""

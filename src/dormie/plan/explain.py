@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Evidence, Risk
-from dormie.plan.plan import CLEAR_WIN, Plan, describe_cascade, why_dense_alone
+from dormie.plan.plan import CLEAR_WIN, Plan, why_dense_alone
 from dormie.plan.text import printable
 
 _REWRITES = {
@@ -27,7 +27,7 @@ def explain(plan: Plan) -> str:
     lines += [f"  {_REWRITES.get(name, name)}" for name in plan.rewrites]
     lines += ["Kernel machine:", f"  {plan.machine}"]
     lines += ["Stages, in order (each takes the rows that the stages before it could not settle):"]
-    lines += [f"  {stage}: {stage.words}" for stage in plan.stages]
+    lines += [f"  {stage.described(caution)}: {stage.words}" for stage, caution in plan.cascade]
     lines += _trials(plan)
     lines += ["Guarantee:", f"  {plan.guarantee}"]
     lines += [f"  {plan.note}"] if plan.note else []
@@ -41,7 +41,7 @@ def _trials(plan: Plan) -> list[str]:
     if not plan.trials:
         reason = why_dense_alone(plan.machine) or "no methods were asked for"
         return [] if plan.note else [f"No other stages were tried: {reason}."]
-    chosen = describe_cascade(plan.stages)
+    chosen = str(plan.cascade)
     width = max(len(trial.stages) for trial in plan.trials)
     lines = [
         "Cascades timed on sample rows, on the computer that compiled the model:",

@@ -99,9 +99,8 @@ class Evidence:
     p_value : float
         The probability of so few disagreements, or fewer, if the true rate exceeded the risk. With several classes,
         the largest of their p-values.
-    caution : float
-        The rank of the plan in the sequence that was tested, counted from the end: the boldest plan has rank 1. (The
-        field is called `caution` because plan files call it so.)
+    rank : int
+        The place of the plan in the sequence that was tested, counted from the end: the boldest plan has rank 1.
     tested : int
         How many plans of the sequence were tested. The sequence is fixed beforehand and goes from the most cautious
         plan to the boldest; testing ends with the first plan that fails.
@@ -123,7 +122,7 @@ class Evidence:
     --------
     >>> import dormie
     >>> evidence = dormie.Evidence(
-    ...     rows=5000, disagreements=0, p_value=0.0067, caution=12.0, tested=15, date="2024-12-31", seed=0
+    ...     rows=5000, disagreements=0, p_value=0.0067, rank=12, tested=15, date="2024-12-31", seed=0
     ... )
     >>> dormie.Risk(0.001, 0.95, evidence).per_class
     False
@@ -132,7 +131,7 @@ class Evidence:
     rows: int
     disagreements: int
     p_value: float
-    caution: float
+    rank: int
     tested: int
     date: str
     seed: int
@@ -141,7 +140,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         Count("", self.rows, self.disagreements)
-        if not (0 <= self.p_value <= 1 and 0 <= self.caution < math.inf and self.tested >= 1 and self.seed >= 0):
+        if not (0 <= self.p_value <= 1 and self.rank >= 1 and self.tested >= 1 and self.seed >= 0):
             raise ValueError(f"evidence out of range: {self}")
         if datetime.date.fromisoformat(self.date).isoformat() != self.date:
             raise ValueError(f"the date of the evidence must read like 2024-12-31, got {self.date}")
@@ -180,7 +179,7 @@ class Risk:
     --------
     >>> import dormie
     >>> evidence = dormie.Evidence(
-    ...     rows=5000, disagreements=0, p_value=0.0067, caution=12.0, tested=15, date="2024-12-31", seed=0
+    ...     rows=5000, disagreements=0, p_value=0.0067, rank=12, tested=15, date="2024-12-31", seed=0
     ... )
     >>> print(dormie.Risk(0.001, 0.95, evidence))
     risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -11,6 +10,8 @@ from dormie.machine import Machine
 from dormie.machine.rules import Rule, Value
 from dormie.methods.base import Stage, returns_exact_values
 from dormie.methods.dense import Dense
+from dormie.numerics.evaluate import FullSum
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Guarantee, Risk, Tolerance
 
 CLEAR_WIN = 0.9  # a cascade with a weaker guarantee, or more stages, must take less than this share of the time
@@ -44,8 +45,8 @@ class Plan:
     ----------
     machine : Machine
         The simplified machine.
-    stages : tuple of Stage
-        The cascade that rows flow through. The last stage is the dense one, which settles every row.
+    cascade : Cascade
+        The stages that rows flow through, with their cautions. The last is the dense one, which settles every row.
     guarantee : Exact, Tolerance or Risk
         What holds for the answers.
     source : Source
@@ -83,7 +84,7 @@ class Plan:
     """
 
     machine: Machine
-    stages: tuple[Stage, ...]
+    cascade: Cascade
     guarantee: Guarantee
     source: Source
     rewrites: tuple[str, ...] = ()
@@ -99,14 +100,14 @@ class Plan:
         _require_guarantee_of_rule(self.guarantee, self.machine.rule)
 
     @property
-    def dense(self) -> Dense:
-        """The last stage, which evaluates the full sum."""
-        return cast(Dense, self.stages[-1])
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the cascade."""
+        return self.cascade.stages
 
-
-def describe_cascade(stages: Sequence[Stage]) -> str:
-    """The cascade on one line, such as `geometry(256) -> dense`."""
-    return " -> ".join(str(stage) for stage in stages)
+    @property
+    def full_sum(self) -> FullSum:
+        """The evaluator of the last stage."""
+        return cast(Dense, self.stages[-1]).full_sum
 
 
 def why_dense_alone(machine: Machine) -> str:

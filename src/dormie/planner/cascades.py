@@ -13,6 +13,7 @@ import numpy as np
 
 from dormie.machine.typing import Booleans, Floats, Positions
 from dormie.methods.base import Stage
+from dormie.plan.cascade import Cascade
 
 STAGE_PENALTY = 1.05  # a longer cascade must be faster by this factor for every stage it has more
 
@@ -22,6 +23,7 @@ class Run:
     """What a stage did alone on the sample."""
 
     stage: Stage
+    caution: float
     candidate: int  # shared by stages that differ only in their caution: a cascade has at most one of them
     settled: Booleans
     wrong: Floats  # per row, the probability that it settles the row with another answer than the dense stage
@@ -45,9 +47,10 @@ class Cascades:
         """The estimated time, with a penalty for every stage."""
         return np.asarray(self.seconds * STAGE_PENALTY ** self.lengths())
 
-    def stages(self, index: int, runs: Sequence[Run]) -> tuple[Stage, ...]:
-        """The stages of one cascade, without the dense one."""
-        return tuple(runs[number].stage for number in self.runs[index] if number >= 0)
+    def cascade(self, index: int, runs: Sequence[Run]) -> Cascade:
+        """One of the cascades, without the dense stage."""
+        chosen = [runs[number] for number in self.runs[index] if number >= 0]
+        return Cascade(tuple(run.stage for run in chosen), tuple(run.caution for run in chosen))
 
 
 def weigh(runs: Sequence[Run], dense: Run) -> Cascades:

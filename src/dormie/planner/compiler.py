@@ -21,6 +21,7 @@ from dormie.machine.rules import ClassRule
 from dormie.methods.dense import Dense
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Guarantee, Risk
 from dormie.plan.plan import Plan, Source, versions, why_dense_alone
 from dormie.plan.text import few
@@ -151,7 +152,7 @@ def compile(
         chosen = chosen or _certified(machine, options, guarantee, rows, progress)
     source = replace(source, seconds=time.perf_counter() - began)
     note = _note(options.risk, chosen.guarantee)
-    plan = Plan(machine, chosen.stages, chosen.guarantee, source, rewrites, chosen.trials, note)
+    plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, note)
     _warn_of_missing_classes(plan)
     return Predictor(plan)
 
@@ -197,11 +198,11 @@ def _certified(
     dense = Dense(machine)
     hopeless = not options.named and why_dense_alone(machine)
     if machine.kernel.is_python or options.names == () or not machine.n_points or hopeless:
-        return Chosen((dense,), guarantee, ())
+        return Chosen(Cascade.of(dense), guarantee, ())
     sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, options.seed))
     stages = [*candidates(machine, options, sample, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
-    race = Race.between(dense, [Candidate([stage]) for stage in stages], sample)
+    race = Race.between(dense, [Candidate(stage) for stage in stages], sample)
     winner, trials = race.winner(dense_alone=not options.named)
     return Chosen(winner, guarantee, trials)
 

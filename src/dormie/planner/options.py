@@ -20,7 +20,6 @@ from dormie.machine.rules import Value
 from dormie.methods import METHODS
 from dormie.methods.base import EFFORTS, Effort, require
 from dormie.methods.dense import Dense
-from dormie.numerics.evaluate import FullSum
 from dormie.plan.guarantee import Exact, Guarantee, Tolerance, require_share
 from dormie.planner.risk.calibration import rows_needed
 from dormie.planner.risk.training_rows import warn_of_training_rows
@@ -205,5 +204,5 @@ def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | Non
 
 def _reach(machine: Machine, rows: Any) -> float:
     """The largest half-width of the full sum's intervals, including the change by rewriting."""
-    low, high = anytime.interval(None, FullSum(machine), rows, None)
+    low, high = anytime.interval(Dense(machine), rows, machine.n_points)
     return float((high - low).max(initial=0.0)) / 2

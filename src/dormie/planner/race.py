@@ -18,10 +18,11 @@ import numpy as np
 from dormie.machine import Floats
 from dormie.methods.base import Decisions, Stage
 from dormie.methods.dense import Dense
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Guarantee
-from dormie.plan.plan import CLEAR_WIN, Trial, describe_cascade
+from dormie.plan.plan import CLEAR_WIN, Trial
 from dormie.planner.cascades import STAGE_PENALTY, Run, weigh
-from dormie.predictor import cascade
+from dormie.predictor.cascade import run
 
 _ROUNDS = 3
 _FINAL_ROUNDS = 7
@@ -32,14 +33,15 @@ _FINALISTS = 5
 class Candidate:
     """A stage at one or several cautions; for each, the probability that its answer to a sample row is wrong."""
 
-    stages: Sequence[Stage]
+    stage: Stage
+    cautions: Sequence[float] = (1.0,)
     disagreement: Sequence[Floats | float] = (0.0,)  # from `dormie.planner.risk.disagreement`
 
 
 class Chosen(NamedTuple):
-    """The stages of a plan, what they guarantee, and what was timed to choose them."""
+    """The cascade of a plan, what it guarantees, and what was timed to choose it."""
 
-    stages: tuple[Stage, ...]
+    cascade: Cascade
     guarantee: Guarantee
     trials: tuple[Trial, ...]
 
@@ -56,44 +58,46 @@ class Race:
     @classmethod
     def between(cls, dense: Dense, candidates: Iterable[Candidate], sample: Any) -> Race:
         """Run every candidate, and the dense stage, alone on the sample."""
-        *runs, dense_run = _measured([*candidates, Candidate([dense])], dense, sample)
+        *runs, dense_run = _measured([*candidates, Candidate(dense)], dense, sample)
         return cls(dense, sample, runs, dense_run)
 
-    def winner(self, dense_alone: bool = True) -> tuple[tuple[Stage, ...], tuple[Trial, ...]]:
+    def winner(self, dense_alone: bool = True) -> tuple[Cascade, tuple[Trial, ...]]:
         """The cheapest certified cascade, and all trials; with `dense_alone` it must clearly beat the dense stage."""
         runs = [run for run in self.runs if run.stage.certified]
         cascades = weigh(runs, self.dense_run)
         cheapest = np.argsort(cascades.penalized_seconds(), kind="stable")[: _FINALISTS + 1]
-        finalists = [stages for index in cheapest if (stages := cascades.stages(index, runs))][:_FINALISTS]
-        if dense_alone or not finalists:
-            finalists.insert(0, ())
-        trials = self.timed(*((*entry, self.dense) for entry in finalists))
+        alone = Cascade.of(self.dense)
+        early = [found for index in cheapest if len(found := cascades.cascade(index, runs))][:_FINALISTS]
+        finalists = [alone] if dense_alone or not early else []
+        finalists += [cascade.before(self.dense) for cascade in early]
+        trials = self.timed(*finalists)
         times = {entry: trial.microseconds for entry, trial in zip(finalists, trials, strict=True)}
         best = min(finalists, key=lambda entry: times[entry] * STAGE_PENALTY ** len(entry))
-        if dense_alone and times[best] > CLEAR_WIN * times[()]:
-            best = ()
-        return (*best, self.dense), _each_once([*trials, *map(self._alone, runs)])
+        if dense_alone and times[best] > CLEAR_WIN * times[alone]:
+            best = alone
+        return best, _each_once([*trials, *map(self._alone, runs)])
 
-    def cheapest_within(self, shares: Iterable[float]) -> list[tuple[Stage, ...]]:
+    def cheapest_within(self, shares: Iterable[float]) -> list[Cascade]:
         """For each share of rows that may be wrong, the cheapest cascade by estimate, without the dense stage."""
         cascades = weigh(self.runs, self.dense_run)
         seconds = cascades.penalized_seconds()
         allowed = (cascades.wrong <= share * self.sample.shape[0] for share in shares)
-        return [cascades.stages(int(np.argmin(np.where(few, seconds, np.inf))), self.runs) for few in allowed]
+        return [cascades.cascade(int(np.argmin(np.where(few, seconds, np.inf))), self.runs) for few in allowed]
 
-    def timed(self, *cascades: tuple[Stage, ...]) -> list[Trial]:
+    def timed(self, *cascades: Cascade) -> list[Trial]:
         """The measured time of whole cascades, dense stage included, run in turns."""
-        found = [cascade.run(stages, self.sample) for stages in cascades]
-        seconds = best_of([partial(cascade.run, stages, self.sample) for stages in cascades], _FINAL_ROUNDS)
-        early = [float(np.mean(run.settled_by < len(stages) - 1)) for run, stages in zip(found, cascades, strict=True)]
-        each = zip(cascades, early, seconds, strict=True)
-        return [Trial(describe_cascade(stages), share, self._microseconds(s)) for stages, share, s in each]
+        found = [run(cascade, self.sample) for cascade in cascades]
+        seconds = best_of([partial(run, cascade, self.sample) for cascade in cascades], _FINAL_ROUNDS)
+        return [
+            Trial(str(cascade), float(np.mean(each.settled_by < len(cascade) - 1)), self._microseconds(total))
+            for cascade, each, total in zip(cascades, found, seconds, strict=True)
+        ]
 
-    def _alone(self, run: Run) -> Trial:
+    def _alone(self, alone: Run) -> Trial:
         """The estimated time of one stage before the dense one."""
-        seconds = run.costs.sum() + self.dense_run.costs @ ~run.settled
-        words = describe_cascade((run.stage, self.dense))
-        return Trial(words, float(run.settled.mean()), self._microseconds(seconds))
+        seconds = alone.costs.sum() + self.dense_run.costs @ ~alone.settled
+        cascade = Cascade((alone.stage, self.dense), (alone.caution, 1.0))
+        return Trial(str(cascade), float(alone.settled.mean()), self._microseconds(seconds))
 
     def _microseconds(self, seconds: float) -> float:
         return float(1e6 * seconds / self.sample.shape[0])
@@ -101,15 +105,18 @@ class Race:
 
 def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Iterator[Run]:
     """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
-    seconds = best_of([partial(candidate.stages[0].decide, sample) for candidate in candidates], _ROUNDS)
+    tasks = [partial(candidate.stage.decide, sample, candidate.cautions[0]) for candidate in candidates]
+    seconds = best_of(tasks, _ROUNDS)
     count, right = sample.shape[0], dense.decide(sample).answers
     for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
-        found = [stage.decide(sample) for stage in candidate.stages]
-        each = total / max(_work(candidate.stages[0], found[0], count).sum(), 1.0)
-        for stage, chances, decisions in zip(candidate.stages, candidate.disagreement, found, strict=True):
+        stage = candidate.stage
+        found = [stage.decide(sample, caution) for caution in candidate.cautions]
+        each = total / max(_work(stage, found[0], count).sum(), 1.0)
+        for caution, chances, decisions in zip(candidate.cautions, candidate.disagreement, found, strict=True):
             settled = np.broadcast_to(True if decisions.settled is None else decisions.settled, count)
             wrong = settled * np.maximum(chances, decisions.answers != right) if not stage.certified else 0.0
-            yield Run(stage, number, settled, np.broadcast_to(wrong, count), each * _work(stage, decisions, count))
+            costs = each * _work(stage, decisions, count)
+            yield Run(stage, caution, number, settled, np.broadcast_to(wrong, count), costs)
 
 
 def _work(stage: Stage, decisions: Decisions, count: int) -> Floats:

@@ -8,7 +8,7 @@ that are not inner products there is no bound before the full sum.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped, require_finite_vectors
+from dormie.machine.rows import mapped
 from dormie.machine.typing import Booleans, Positions
 from dormie.methods import METHODS
-from dormie.methods.base import Stage
-from dormie.numerics.evaluate import FullSum
-from dormie.predictor import cascade
+from dormie.methods.base import CertifiedStage, Stage, certified_among, middle_of
+from dormie.methods.dense import Dense
 
 
 @dataclass(frozen=True)
@@ -91,26 +90,19 @@ class Answers:
     settled: Booleans
 
 
-def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> Stage | None:
-    """A stage that gives intervals after a few evaluations: one of the plan, else one that needs no fitting."""
-    for stage in stages:
-        if stage.narrows:
-            return stage
+def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> CertifiedStage | None:
+    """The certified stage whose intervals begin with the fewest evaluations: of the plan, or one that needs no fitting.
+
+    None if there is none besides the dense stage.
+    """
     made = (method.stage_without_fitting(machine) for method in METHODS.values())
-    return next((stage for stage in made if stage is not None), None)
+    first = {stage: next(iter(stage.budgets), machine.n_points) for stage in certified_among([*stages[:-1], *made])}
+    return min(first, key=first.__getitem__, default=None)
 
 
-def interval(narrowing: Stage | None, full_sum: FullSum, rows: Any, budget: int | None) -> tuple[Floats, Floats]:
-    """The low and high ends of every output of every row, for at most `budget` kernel evaluations per row."""
-    machine = full_sum.machine
-    if budget is None or budget >= machine.n_points:
-        return _widened(machine, rows, *_ends(*full_sum.interval(rows)))
-    bounds = None if narrowing is None else narrowing.bounds(rows, budget)
-    if bounds is not None:
-        return _widened(machine, rows, *bounds)
-    require_finite_vectors(rows, machine)
-    unknown = np.full((rows.shape[0], machine.n_outputs), np.inf)
-    return -unknown, unknown
+def interval(stage: CertifiedStage, rows: Any, budget: int) -> tuple[Floats, Floats]:
+    """The low and high ends of every output of every row of the machine before it was rewritten."""
+    return _widened(stage.machine, rows, *stage.interval(rows, budget))
 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -122,25 +114,14 @@ def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Fl
     return low - change, high + change
 
 
-def steps(narrowing: Stage | None, full_sum: FullSum, row: Any) -> Iterator[Step]:
-    """Narrower and narrower intervals for one row; the last one is that of the full sum."""
-    machine = full_sum.machine
-    low, high = np.full(machine.n_outputs, -np.inf), np.full(machine.n_outputs, np.inf)
-    for evaluations, *ends in _raw_steps(narrowing, full_sum, row):
-        (new_low,), (new_high,) = _widened(machine, row, *(end[None] for end in ends))
-        low, high = np.maximum(low, new_low), np.minimum(high, new_high)
-        yield Step(evaluations, low, high)
-
-
-def _raw_steps(narrowing: Stage | None, full_sum: FullSum, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
-    if narrowing is not None:
-        yield from narrowing.refine(row)
-    low, high = _ends(*full_sum.interval(row))
-    yield full_sum.machine.n_points, low[0], high[0]
-
-
-def _ends(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:
-    return middle - radius, middle + radius
+def steps(stages: Iterable[CertifiedStage], row: Any) -> Iterator[Step]:
+    """Narrower and narrower intervals for one row, from stage after stage."""
+    low, high = -np.inf, np.inf
+    for stage in stages:
+        for evaluations, *ends in stage.steps(row):
+            (new_low,), (new_high,) = _widened(stage.machine, row, *(end[None] for end in ends))
+            low, high = np.maximum(low, new_low), np.minimum(high, new_high)
+            yield Step(evaluations, low, high)
 
 
 def answer_of_bias(machine: Machine) -> npt.NDArray[Any]:
@@ -150,19 +131,19 @@ def answer_of_bias(machine: Machine) -> npt.NDArray[Any]:
 
 
 def answers_by(
-    deadline: float, stages: Sequence[Stage], rows: Any, initial: npt.NDArray[Any]
+    deadline: float, stages: Sequence[Stage], dense: Dense, rows: Any, initial: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], Booleans]:
     """Answers for all rows when `time.perf_counter` reaches the deadline, and which of them are settled.
 
-    First the plan's first stage gets every row, provided that it has estimates for rows it leaves open. Then the open
-    rows go through the dense stage, the most uncertain first. Rows that are not reached keep the initial answer.
+    First the first of the stages gets every row, provided that it is certified. Then the open rows go through the dense
+    stage, the most uncertain first. Rows that are not reached keep the initial answer.
     """
-    machine = stages[-1].machine
+    machine = dense.machine
     count = rows.shape[0]
     answers = np.repeat(initial, count, axis=0)
     settled = np.zeros(count, dtype=np.bool_)
     doubt = np.zeros(count)
-    if (first := stages[0]).guesses:
+    for first in certified_among(stages[:1]):
         for chunk in _chunks(np.arange(count), deadline):
             found = first.decide(rows[chunk])
             sure = np.asarray(found.settled)
@@ -170,12 +151,12 @@ def answers_by(
             if time.perf_counter() >= deadline:
                 break  # estimating takes as long again
             left = chunk[~sure]
-            middle, radius = first.guess(rows[left])
-            answers[left] = machine.rule.answer(middle)
-            doubt[left] = (radius - np.abs(middle)).max(axis=1, initial=-np.inf)
+            low, high = first.interval(rows[left], machine.n_points)
+            answers[left] = machine.rule.answer(middle_of(low, high))
+            doubt[left] = np.minimum(high, -low).max(axis=1, initial=-np.inf)
     open_rows = np.flatnonzero(~settled)
     for chunk in _chunks(open_rows[np.argsort(-doubt[open_rows], kind="stable")], deadline):
-        answers[chunk] = cascade.run(stages[-1:], rows[chunk]).answers
+        answers[chunk] = dense.decide(rows[chunk]).answers
         settled[chunk] = True
     return answers, settled
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.machine.typing import Integers, Positions
-from dormie.methods.base import NO_ROWS, Stage
+from dormie.methods.base import NO_ROWS
+from dormie.plan.cascade import Cascade
 
 
 class CascadeResult(NamedTuple):
@@ -22,19 +22,20 @@ class CascadeResult(NamedTuple):
     by_source: Positions  # rows within rounding of the decision boundary, decided by the model's own sum
 
 
-def run(stages: Sequence[Stage], rows: Any) -> CascadeResult:
+def run(cascade: Cascade, rows: Any) -> CascadeResult:
     """Pass checked rows through the stages."""
-    first = stages[0].decide(rows)
+    (stage, caution), *later = cascade
+    first = stage.decide(rows, caution)
     if first.settled is None or first.settled.all():
         return CascadeResult(first.answers, 0, first.evaluations, NO_ROWS, first.by_source)
     answers = first.answers
     settled_by = np.zeros(len(answers), dtype=np.intp)
     evaluations = np.array(np.broadcast_to(first.evaluations, len(answers)))
     waiting, by_source = np.flatnonzero(~first.settled), NO_ROWS
-    for position, stage in enumerate(stages[1:], start=1):
+    for position, (stage, caution) in enumerate(later, start=1):
         if not len(waiting):
             break
-        found = stage.decide(rows[waiting])
+        found = stage.decide(rows[waiting], caution)
         answers[waiting] = found.answers
         evaluations[waiting] += found.evaluations
         settled_by[waiting] = position
@@ -43,6 +44,6 @@ def run(stages: Sequence[Stage], rows: Any) -> CascadeResult:
     return CascadeResult(answers, settled_by, evaluations, waiting, by_source)
 
 
-def answers(stages: Sequence[Stage], rows: Any) -> npt.NDArray[Any]:
+def answers(cascade: Cascade, rows: Any) -> npt.NDArray[Any]:
     """Only the answers. With a single stage this skips the bookkeeping, which costs noticeable time for single rows."""
-    return stages[0].decide(rows).answers if len(stages) == 1 else run(stages, rows).answers
+    return cascade.stages[0].decide(rows).answers if len(cascade) == 1 else run(cascade, rows).answers

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
 from dormie.machine.typing import Integers
-from dormie.methods.base import Stage
+from dormie.methods.base import CertifiedStage, certified_among
+from dormie.methods.dense import Dense
 from dormie.plan import file
 from dormie.plan.explain import explain
-from dormie.plan.plan import Plan, describe_cascade
+from dormie.plan.plan import Plan
 from dormie.plan.text import printable
 from dormie.predictor import anytime, cascade
 from dormie.predictor.anytime import Answers, Step
@@ -90,7 +91,7 @@ class Predictor:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._dense = plan.dense.exact()
+        self._dense = Dense(plan.machine, plan.full_sum)
         self._dense.full_sum.prepare()
         self._answer_of_bias = anytime.answer_of_bias(plan.machine)  # computed here because `predict` has deadlines
 
@@ -128,11 +129,11 @@ class Predictor:
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         require_finite_vectors(rows, machine)
-        answers, settled = anytime.answers_by(end, (*self.plan.stages[:-1], self._dense), rows, self._answer_of_bias)
+        answers, settled = anytime.answers_by(end, self.plan.stages[:-1], self._dense, rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:
-        return cascade.answers(self.plan.stages, rows)
+        return cascade.answers(self.plan.cascade, rows)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the outputs of the full sum in float64.
@@ -181,8 +182,10 @@ class Predictor:
         ValueError
             If rows are NaN, infinite, or of the wrong shape, or if the budget is negative.
         """
-        budget = None if budget is None else _evaluations(budget)
-        low, high = anytime.interval(self._narrowing, self._dense.full_sum, check_rows(X, self.plan.machine), budget)
+        machine = self.plan.machine
+        most = machine.n_points if budget is None else _evaluations(budget)
+        stage = self._dense if most >= machine.n_points else self._narrowing or self._dense
+        low, high = anytime.interval(stage, check_rows(X, machine), most)
         return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
     def anytime(self, x: Any) -> Iterator[Step]:
@@ -212,7 +215,7 @@ class Predictor:
         if row.shape[0] != 1:
             raise ValueError(f"anytime takes one row, got {row.shape[0]}: pass them one by one")
         require_finite_vectors(row, machine)
-        return anytime.steps(self._narrowing, self._dense.full_sum, row)
+        return anytime.steps(certified_among([self._narrowing, self._dense]), row)
 
     def trace(self, X: Any) -> Trace:
         """Return which stage settled each row, and how many kernel evaluations that took.
@@ -234,7 +237,7 @@ class Predictor:
         ValueError
             If rows are NaN, infinite, or of the wrong shape.
         """
-        found = cascade.run(self.plan.stages, check_rows(X, self.plan.machine))
+        found = cascade.run(self.plan.cascade, check_rows(X, self.plan.machine))
         names = np.array([*(stage.name for stage in self.plan.stages), "source"])
         count = len(found.answers)
         by = np.array(np.broadcast_to(found.settled_by, count))
@@ -315,14 +318,14 @@ class Predictor:
         file.save(self.plan, path)
 
     @cached_property
-    def _narrowing(self) -> Stage | None:
+    def _narrowing(self) -> CertifiedStage | None:
         return anytime.narrowing_stage(self.plan.stages, self.plan.machine)
 
     def __repr__(self) -> str:
         return (
             f"Predictor of {printable(self.plan.source.description)}\n"
             f"  {self.plan.machine}\n"
-            f"  stages: {describe_cascade(self.plan.stages)}\n"
+            f"  stages: {self.plan.cascade}\n"
             f"  guarantee: {self.plan.guarantee}"
         )
 
@@ -363,7 +366,7 @@ class AuditedPredictor(Predictor):
         return self._audit.status
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:
-        found = cascade.run(self.plan.stages, rows)
+        found = cascade.run(self.plan.cascade, rows)
         self._audit.watch(self.plan.stages, self._dense, rows, found)
         return found.answers
 

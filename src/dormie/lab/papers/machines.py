@@ -15,6 +15,7 @@ from dormie.machine.rules import Sign
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.evaluate import FullSum
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.predictor import Predictor
@@ -33,8 +34,8 @@ def train_svm(
 
 def predictor(machine: Machine, *stages: Stage) -> Predictor:
     """A predictor with these stages, followed by the dense stage."""
-    plan = Plan(machine, (*stages, Dense(machine)), Exact(), Source("a machine of an experiment", machine.n_points))
-    return Predictor(plan)
+    cascade = Cascade.of(*stages, Dense(machine))
+    return Predictor(Plan(machine, cascade, Exact(), Source("a machine of an experiment", machine.n_points)))
 
 
 def differences(machine: Machine, rows: Floats, answers: npt.NDArray[Any]) -> int:

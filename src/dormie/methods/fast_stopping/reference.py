@@ -39,5 +39,5 @@ class FastStopping:
         """How far the remaining terms can lower and raise each output of a row with K(x,x) = 1."""
         kernel, weights = self._machine.kernel, self._machine.weights[budget:]
         sizes = np.abs(weights) * np.sqrt(kernel.diagonal(self._machine.points[budget:]))[:, None]
-        both = not kernel.nonnegative
-        return np.where((weights < 0) | both, sizes, 0).sum(axis=0), np.where((weights > 0) | both, sizes, 0).sum(axis=0)
+        lowers, raises = (weights < 0, weights > 0) if kernel.nonnegative else (True, True)
+        return np.where(lowers, sizes, 0).sum(axis=0), np.where(raises, sizes, 0).sum(axis=0)

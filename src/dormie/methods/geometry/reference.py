@@ -36,14 +36,14 @@ class Geometry:
     def decide(self, rows: Any, budget: int) -> tuple[Any, Any, Any]:
         """Answers, which of them are settled, and the landmarks used; a row may stop after every 16 landmarks."""
         require_finite(rows)
-        n, rule = rows.shape[0], self._machine.rule
-        answers: Any = np.empty((n, self._machine.n_outputs)) if isinstance(rule, Value) else np.full(n, -1, dtype=np.intp)
+        n, rule, values = rows.shape[0], self._machine.rule, isinstance(self._machine.rule, Value)
+        answers: Any = np.empty((n, self._machine.n_outputs)) if values else np.full(n, -1, dtype=np.intp)
         settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
         counts = [*range(16, budget, 16), budget]
         for block, part in blocks(self._machine, rows):
             for done, (middle, radius) in zip(counts, _steps(self._machine, self._span, part, counts), strict=True):
                 now = settled_mapped(self._machine, part, middle - radius, middle + radius) & ~settled[block]
-                copied = ~settled[block] if isinstance(rule, Value) else now
+                copied = ~settled[block] if values else now
                 answers[block][copied] = rule.answer(middle)[copied]
                 steps[block][now] = done
                 settled[block] |= now
@@ -53,8 +53,7 @@ class Geometry:
         """Middles and radii of one row's outputs, some landmarks at a time, until there are no more."""
         require_finite(row[None])
         [(_, part)] = blocks(self._machine, row[None])
-        for middle, radius in _steps(self._machine, self._span, part, range(1, len(self._span) + 1)):
-            yield middle, radius
+        yield from _steps(self._machine, self._span, part, range(1, len(self._span) + 1))
 
 
 def _steps(machine: Machine, span: Span, rows: Floats, counts: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:

@@ -55,9 +55,7 @@ class Nearest(CalibratedStage):
     name = STAGE
     words = "partial sums, nearest support vectors first, until they pass a measured threshold (DeCoste & Mazzoni 2003)"
 
-    def __init__(
-        self, machine: Machine, ordering: Ordering, thresholds: Thresholds, core: Core | None = None
-    ) -> None:
+    def __init__(self, machine: Machine, ordering: Ordering, thresholds: Thresholds, core: Core | None = None) -> None:
         require(needs_classifier(self.name, machine))
         require_fit(machine, ordering)
         require_thresholds(self.name, thresholds, _shape(machine, ordering))
@@ -127,7 +125,8 @@ class Nearest(CalibratedStage):
         if self.ordering.form == "query":
             return np.asarray(self._core.order(rows))
         sums, cells = self.sums(rows)
-        return np.where(np.isnan(sums).all(axis=(1, 2))[:, None], -1, self.ordering.orders[cells])
+        lost = np.isnan(sums[:, -1, :1])  # rows too large to evaluate
+        return np.where(lost, -1, self.ordering.orders[cells])
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {}, arrays_of(self.ordering, self.thresholds)

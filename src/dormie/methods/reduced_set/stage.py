@@ -47,7 +47,6 @@ from dormie.methods.reduced_set.projection import Projection
 from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
-
 _HALF_WIDTHS = "half_widths"
 
 
@@ -62,6 +61,7 @@ class _LevelsStage(Stage):
     def __init__(self, machine: Machine, levels: Levels, half_widths: Floats) -> None:
         require(needs_inner_product(self.name, machine))
         require_fit(machine, levels, half_widths)
+        half_widths = np.ascontiguousarray(half_widths)
         self.machine = machine
         self.levels = levels
         self.half_widths = half_widths
@@ -69,9 +69,7 @@ class _LevelsStage(Stage):
         self.details = ", ".join(map(str, self.sizes))
         self._core = backend.choose(
             machine,
-            lambda core: backend.extension.ReducedSet(
-                core, *backend.contiguous(levels), np.ascontiguousarray(half_widths)
-            ),
+            lambda core: backend.extension.ReducedSet(core, levels.points, levels.sizes, levels.weights, half_widths),
             lambda: reference.ReducedSet(machine, levels, half_widths),
         )
 

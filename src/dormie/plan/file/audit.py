@@ -38,6 +38,7 @@ _MACHINE: dict[str, Kinds] = {
     "feature_names": (list, type(None)),
     "blas_products": bool,
 }
+_STAGE: dict[str, Kinds] = {"name": str, "certified": bool, "caution": float, "numbers": dict, "arrays": dict}
 _Shapes = list[tuple[str, tuple[int, ...]]]  # names of arrays, each with the shape it must have
 _ORIGIN: dict[str, Kinds] = {
     "points": str,
@@ -201,9 +202,11 @@ def _audit_stages(schema: dict[str, Any]) -> list[str]:
 
 def _audit_stage(stage: Any, number: int, schema: dict[str, Any]) -> list[str]:
     where = f"stages[{number}]"
-    require_fields(stage, where, {"name": str, "numbers": dict, "arrays": dict})
+    require_fields(stage, where, _STAGE)
     if stage["name"] not in METHODS:
         raise _unknown(where, stage["name"], list(METHODS), schema)
+    if METHODS[stage["name"]].stage(stage["certified"]) is None:
+        raise PlanFileError(f"{where}: {stage['name']} is {'never' if stage['certified'] else 'always'} certified")
     for name, value in stage["numbers"].items():
         require_kind(value, f"{where}.numbers[{shown(name)}]", (bool, int, float, str))
     for name, reference in stage["arrays"].items():

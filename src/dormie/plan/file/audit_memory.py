@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dormie.errors import PlanFileError
-from dormie.methods import METHODS
 from dormie.methods.memory import Size
 from dormie.plan.file.document import Document
+from dormie.plan.file.vocabulary import stage_type
 
 MOST_STAGES = 16
 _TIMES, _SPARE = 14, 32 << 20  # so that loading, reading included, takes less than 20 times the file's size plus 50 MB
@@ -41,7 +41,7 @@ def _size(schema: dict[str, Any]) -> Size:
 
 def _stage_memory(stage: dict[str, Any], size: Size, schema: dict[str, Any]) -> int:
     shapes = {name: schema["arrays"][reference]["shape"] for name, reference in stage["arrays"].items()}
-    return METHODS[stage["name"]].stage.memory(size, shapes)
+    return stage_type(stage).memory(size, shapes)
 
 
 def _labels(schema: dict[str, Any]) -> int:

@@ -12,12 +12,12 @@ from dormie.machine import Affine, Machine, Origin
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
 from dormie.machine.rules import Rule
-from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.numerics.rounding import source_margin
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
-from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form
+from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form, stage_type
 from dormie.plan.guarantee import Count, Evidence, Guarantee
 from dormie.plan.plan import Plan, Source, Trial
 from dormie.plan.text import printable
@@ -29,10 +29,11 @@ def construct(document: Document) -> Plan:
     try:
         machine = _machine(document)
         stages = tuple(_stage(stage, machine, document) for stage in schema["stages"])
+        cascade = Cascade(stages, tuple(stage["caution"] for stage in schema["stages"]))
         guarantee = _guarantee(schema["guarantee"])
         source, rewrites = Source(**schema["source"]), tuple(schema["rewrites"])
         trials = tuple(Trial(**trial) for trial in schema["trials"])
-        return Plan(machine, stages, guarantee, source, rewrites, trials, schema.get("note", ""))
+        return Plan(machine, cascade, guarantee, source, rewrites, trials, schema.get("note", ""))
     except MemoryError:
         raise
     except Exception as error:  # whatever it is, the file is at fault, and callers expect one type of error for that
@@ -106,7 +107,7 @@ def _input_map(described: dict[str, Any] | None, document: Document) -> Affine |
 
 def _stage(described: dict[str, Any], machine: Machine, document: Document) -> Stage:
     arrays = {name: _array(reference, document) for name, reference in described["arrays"].items()}
-    return METHODS[described["name"]].stage.restore(machine, described["numbers"], arrays)
+    return stage_type(described).restore(machine, described["numbers"], arrays)
 
 
 def _guarantee(described: dict[str, Any]) -> Guarantee:

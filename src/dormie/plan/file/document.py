@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-PROTOCOL = 2
+PROTOCOL = 3
 SCHEMA = "schema.json"
 
 Raw = bytes | memoryview

@@ -3,14 +3,20 @@
 Protocol 2 added what decides rows within rounding of the decision boundary: how the model computes inner products and
 scales rows, and the machine before it was rewritten. Plans of protocol 1 lack all of that: their machine counts as its
 own source.
+
+Protocol 3 says of every stage whether it is certified, and its caution; before, some stages had these among their
+numbers. Reduced sets stored their half-widths, as `rho`, multiplied by their caution: so the caution of these is 1 now.
+The evidence has a whole `rank`, which was a float called `caution`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dormie.errors import PlanFileError
 from dormie.plan.file.document import PROTOCOL, Document
+from dormie.plan.file.require import shown
 
 
 def upgrade(document: Document) -> Document:
@@ -42,8 +48,59 @@ def _machine_from_1(machine: dict[str, Any]) -> dict[str, Any]:
     return machine | {"blas_products": False}
 
 
+def _from_2(schema: dict[str, Any]) -> dict[str, Any]:
+    stages, guarantee = schema.get("stages"), schema.get("guarantee")
+    if isinstance(stages, list):
+        schema = schema | {"stages": [_stage_from_2(stage, number) for number, stage in enumerate(stages)]}
+    if isinstance(guarantee, dict) and isinstance(guarantee.get("evidence"), dict):
+        schema = schema | {"guarantee": guarantee | {"evidence": _evidence_from_2(guarantee["evidence"])}}
+    return schema | {"protocol": 3}
+
+
+def _stage_from_2(stage: Any, number: int) -> Any:
+    if not isinstance(stage, dict) or not isinstance(stage.get("numbers"), dict):
+        return stage
+    for field in sorted({"certified", "caution"} & stage.keys()):
+        raise _unknown(f"stages[{number}]", field, 2)
+    name, numbers = stage.get("name"), dict(stage["numbers"])
+    now = {"certified": True, "caution": 1.0}
+    if name in ("linear_filter", "nearest", "tree"):
+        now = {"certified": False, "caution": _taken(numbers, "caution", float, number)}
+    elif name == "reduced_set":
+        now["certified"] = _taken(numbers, "certified", bool, number)
+        _taken(numbers, "caution", float, number)
+    elif name == "dense" and "certified" in numbers:
+        now["certified"] = _taken(numbers, "certified", bool, number)
+    return stage | now | {"numbers": numbers} | (_renamed(stage) if name == "reduced_set" else {})
+
+
+def _taken(numbers: dict[str, Any], name: str, kind: type, number: int) -> Any:
+    """A number of a stage, taken out of its numbers."""
+    if type(value := numbers.pop(name, None)) is not kind:
+        raise PlanFileError(f"stages[{number}].numbers lacks {name}, or has one of another type")
+    return value
+
+
+def _renamed(stage: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of a reduced set, of which `rho` is called `half_widths` now."""
+    arrays = stage.get("arrays")
+    if not isinstance(arrays, dict):
+        return {}
+    return {"arrays": {"half_widths" if name == "rho" else name: member for name, member in arrays.items()}}
+
+
+def _evidence_from_2(evidence: dict[str, Any]) -> dict[str, Any]:
+    if "rank" in evidence:
+        raise _unknown("guarantee.evidence", "rank", 2)
+    rest = {name: value for name, value in evidence.items() if name != "caution"}
+    caution = evidence.get("caution")
+    if type(caution) is not float or not 0 <= caution < 2**63:
+        raise PlanFileError(f"guarantee.evidence.caution must be a number of at least 0, found {shown(caution)}")
+    return rest | {"rank": max(1, math.ceil(caution))}
+
+
 def _unknown(where: str, field: str, protocol: int) -> PlanFileError:
     return PlanFileError(f"{where} has a field {field!r}, which protocol {protocol} does not know")
 
 
-_STEPS = {1: _from_1}
+_STEPS = {1: _from_1, 2: _from_2}

@@ -7,6 +7,8 @@ from typing import Any
 
 from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.methods import METHODS
+from dormie.methods.base import Stage
 from dormie.plan.guarantee import Exact, Risk, Tolerance
 
 
@@ -43,7 +45,7 @@ EVIDENCE: dict[str, type] = {
     "rows": int,
     "disagreements": int,
     "p_value": float,
-    "caution": float,
+    "rank": int,
     "tested": int,
     "date": str,
     "seed": int,
@@ -53,6 +55,13 @@ EVIDENCE: dict[str, type] = {
 COUNT: dict[str, type] = {"label": str, "rows": int, "disagreements": int}
 
 TRIAL: dict[str, type] = {"stages": str, "settled": float, "microseconds": float}
+
+
+def stage_type(described: dict[str, Any]) -> type[Stage]:
+    """The class of a stage as an audited document describes it."""
+    found = METHODS[described["name"]].stage(described["certified"])
+    assert found is not None  # audited
+    return found
 
 
 def name_of(value: object, forms: dict[str, Form]) -> str | None:

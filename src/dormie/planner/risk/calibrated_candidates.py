@@ -22,13 +22,13 @@ def candidates(fitting: CalibratedFitting, options: Options) -> Iterator[Candida
     machine, measuring = fitting.machine, fitting.measuring
     right = machine.rule.answer(measuring.outputs)
     for stage in _fitted(fitting, options):
-        estimate = stage.estimate(measuring.rows)
-        if estimate is None:
-            probabilities = decay_probabilities(stage, _CAUTIONS, measuring.rows, right)
-        else:
-            alike = exchange_probabilities(machine.rule, estimate, measuring.outputs, fitting.seed)
+        if stage.answers_by_estimate:
+            estimates = stage.estimate(measuring.rows)
+            alike = exchange_probabilities(machine.rule, estimates, measuring.outputs, fitting.seed)
             probabilities = [alike] * len(_CAUTIONS)
-        yield Candidate([stage.cautious(caution) for caution in _CAUTIONS], probabilities)
+        else:
+            probabilities = decay_probabilities(stage, _CAUTIONS, measuring.rows, right)
+        yield Candidate(stage, _CAUTIONS, probabilities)
 
 
 def _fitted(fitting: CalibratedFitting, options: Options) -> Iterator[CalibratedStage]:

@@ -112,7 +112,7 @@ def certify(
         rows=sum(count.rows for count in counts),
         disagreements=sum(count.disagreements for count in counts),
         p_value=p,
-        caution=float(len(plans) - index),  # its rank: the boldest plan has rank 1
+        rank=len(plans) - index,  # the boldest plan has rank 1
         tested=min(len(passed) + 1, len(plans)),  # the first that failed, too
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         seed=seed,

@@ -39,7 +39,7 @@ def decay_probabilities(
     stage: CalibratedStage, cautions: Sequence[float], rows: Any, right: npt.NDArray[Any]
 ) -> list[Floats]:
     """For every caution (ascending), each row's probability of being settled wrongly: equal for all settled rows."""
-    found = [stage.cautious(caution).decide(rows) for caution in cautions]
+    found = [stage.decide(rows, caution) for caution in cautions]
     settled = np.array([each.settled for each in found], dtype=bool)
     wrong = np.array([np.sum(mine & (each.answers != right)) for mine, each in zip(settled, found, strict=True)])
     expected = exponential_decay(np.asarray(cautions), wrong.astype(np.float64))

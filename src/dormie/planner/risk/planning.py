@@ -19,9 +19,10 @@ import numpy.typing as npt
 from dormie.machine import Machine
 from dormie.machine.rows import as_array, dense, unmapped
 from dormie.machine.typing import Booleans
-from dormie.methods.base import EFFORTS, CalibratedFitting, Sample, Stage
-from dormie.methods.dense import Dense
+from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
+from dormie.methods.dense import Dense, cheapest
 from dormie.numerics.synthetic_rows import sample_rows
+from dormie.plan.cascade import Cascade
 from dormie.plan.plan import CLEAR_WIN, Trial
 from dormie.planner.certified_candidates import candidates
 from dormie.planner.options import Options, RiskRequest
@@ -91,14 +92,14 @@ class CertifyingRows:
         classes = full.machine.rule.labels(right) if risk.per_class else None
         if classes is not None:
             require_enough_of_each(classes, risk.alpha, risk.confidence)
-        return cls(rows, right, full.float32_only().decide(rows).answers, classes)
+        return cls(rows, right, cheapest(full).decide(rows).answers, classes)
 
-    def disagreements(self, plan: tuple[Stage, ...]) -> Booleans:
+    def disagreements(self, plan: Cascade) -> Booleans:
         """The rows on which a plan is wrong.
 
         A row's answer does not depend on its batch, so the dense stage, which is the most expensive, ran only once.
         """
-        early = cascade.run(plan[:-1], self.rows)
+        early = cascade.run(plan.early, self.rows)
         answers = np.array(early.answers)
         answers[early.open] = self.last[early.open]
         return np.asarray(answers != self.right)
@@ -135,7 +136,7 @@ class RiskPlanner:
 
     def _certified_candidates(self, options: Options) -> list[Candidate]:
         stages = candidates(self.machine, options, self.parts.choosing, self.progress)
-        return [Candidate([stage]) for stage in stages]
+        return [Candidate(stage) for stage in stages]
 
     def _calibrated_candidates(self) -> list[Candidate]:
         """Candidates fitted on one part of the rows, with half-widths measured on the other."""
@@ -149,13 +150,12 @@ class RiskPlanner:
         self.progress.say(f"timing {len(entries)} candidates on {self.parts.choosing.shape[0]:,} rows")
         return Race.between(full, entries, self.parts.choosing)
 
-    def _plans(self, race: Race) -> list[tuple[Stage, ...]]:
+    def _plans(self, race: Race) -> list[Cascade]:
         """The sequence of plans, from the cheapest cascades at several rates of disagreement."""
         cascades = race.cheapest_within([self.risk.alpha * rate for rate in _RATES])
-        calibrated = [stages for stages in cascades if not all(stage.certified for stage in stages)]
-        return sequence_of_plans(calibrated, race.dense)
+        return sequence_of_plans([found for found in cascades if not found.certified], race.dense)
 
-    def _certify(self, plans: Sequence[tuple[Stage, ...]], rows: CertifyingRows) -> Certified | None:
+    def _certify(self, plans: Sequence[Cascade], rows: CertifyingRows) -> Certified | None:
         self.progress.say(f"certifying {len(plans)} plans on {rows.rows.shape[0]:,} rows")
         return certify(
             plans,
@@ -166,7 +166,7 @@ class RiskPlanner:
             seed=self.options.seed,
         )
 
-    def _trials_if_faster(self, plan: tuple[Stage, ...], race: Race) -> tuple[Trial, ...] | None:
+    def _trials_if_faster(self, plan: Cascade, race: Race) -> tuple[Trial, ...] | None:
         """The timings of the plan and of exact plans; None unless it is clearly faster than the best exact one."""
         exact, trials = race.winner()
         ours, theirs = race.timed(plan, exact)
@@ -176,15 +176,10 @@ class RiskPlanner:
         return (ours, *trials) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
 
 
-def sequence_of_plans(cascades: Sequence[tuple[Stage, ...]], full: Dense) -> list[tuple[Stage, ...]]:
+def sequence_of_plans(cascades: Sequence[Cascade], full: Dense) -> list[Cascade]:
     """The plans to test, from cautious to bold; each ends in the dense stage."""
-    plans = [_scaled(stages, scale) for stages in cascades[:1] for scale in _MORE_CAUTIOUS]
-    plans += [stages for at, stages in enumerate(cascades) if at == 0 or stages != cascades[at - 1]]
-    plans += [_scaled(stages, scale) for stages in cascades[-1:] for scale in _BOLDER]
-    last = full.float32_only()
-    return [(*stages, last) for stages in plans]
-
-
-def _scaled(stages: Sequence[Stage], scale: float) -> tuple[Stage, ...]:
-    """The same cascade, with the caution of every calibrated stage multiplied by `scale`."""
-    return tuple(stage.scaled(scale) for stage in stages)
+    plans = [first.scaled(factor) for first in cascades[:1] for factor in _MORE_CAUTIOUS]
+    plans += [found for at, found in enumerate(cascades) if at == 0 or found != cascades[at - 1]]
+    plans += [last.scaled(factor) for last in cascades[-1:] for factor in _BOLDER]
+    dense = cheapest(full)
+    return [plan.before(dense) for plan in plans]

@@ -66,9 +66,9 @@ def curves(problem: Problem, stage: Geometry) -> Curves:
 
 def _paths(stage: Geometry, rows: Floats) -> tuple[Floats, Floats]:
     """The middles and radii of the intervals: a line for every number of landmarks, a column for every row."""
-    walks = [list(stage.walk(row)) for row in rows]
-    middles, radii = ([[float(step[part][0]) for step in each] for each in walks] for part in (0, 1))
-    return np.array(middles).T, np.array(radii).T
+    ends = np.array([[(low[0], high[0]) for _, low, high in stage.steps(row[None])] for row in rows])
+    low, high = ends[:, :, 0].T, ends[:, :, 1].T
+    return (low + high) / 2, (high - low) / 2
 
 
 def _excess_bias(stage: Geometry, C: float) -> Floats:

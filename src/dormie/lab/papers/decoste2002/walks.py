@@ -71,7 +71,7 @@ def walk(stages: Sequence[Geometry], rows: Floats) -> Walks:
 
 def _walk_one(stage: Geometry, row: Floats) -> tuple[int, int]:
     k = 0
-    for k, (middle, radius) in enumerate(stage.walk(row), start=1):
-        if abs(middle[0]) > radius[0]:
-            return k, int(middle[0] > 0)
+    for k, low, high in stage.steps(row[None]):
+        if low[0] > 0 or high[0] < 0:
+            return k, int(low[0] > 0)
     return k, -1

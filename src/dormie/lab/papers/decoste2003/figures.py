@@ -10,8 +10,8 @@ import numpy.typing as npt
 from dormie.lab import datasets
 from dormie.lab.papers.decoste2003.pairs import CALIBRATED, PAIRS, SIMPLE, SMOOTHED, Extent, Pair, degree_9, variants
 from dormie.machine import Floats, Machine
-from dormie.methods.base import Stage
 from dormie.numerics.evaluate import FullSum
+from dormie.plan.cascade import Cascade
 
 _PAIR = (4, 9)  # a hard one
 
@@ -21,17 +21,17 @@ def draw(folder: Path) -> list[Path]:
     extent = Extent(PAIRS, ())
     pair = Pair.of(datasets.load("mnist"), _PAIR, extent)
     machine = degree_9(pair)
-    stages = variants(machine, pair, extent)
-    several = {name: steps(stages[name][0], machine, pair.test) for name in (SIMPLE, SMOOTHED, CALIBRATED)}
+    cascades = variants(machine, pair, extent)
+    several = {name: steps(cascades[name], machine, pair.test) for name in (SIMPLE, SMOOTHED, CALIBRATED)}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "decoste2003-proportionality.png"
     plot(np.abs(FullSum(machine).outputs(pair.test)[:, 0]), several, f"{pair.name}, (u·v)⁹", path)
     return [path]
 
 
-def steps(stage: Stage, machine: Machine, rows: Floats) -> npt.NDArray[np.int64]:
-    """The number of support vectors that each row is compared with; all of them if the stage does not settle it."""
-    found = stage.decide(rows)
+def steps(cascade: Cascade, machine: Machine, rows: Floats) -> npt.NDArray[np.int64]:
+    """The number of support vectors that each row is compared with; all of them if the first stage leaves it open."""
+    found = cascade.stages[0].decide(rows, cascade.cautions[0])
     assert found.settled is not None
     return np.where(found.settled, found.evaluations, machine.n_points)
 

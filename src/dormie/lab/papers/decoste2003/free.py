@@ -12,7 +12,7 @@ from dormie.lab.papers.decoste2003.pairs import Pair
 from dormie.lab.papers.table import Numbers, Table
 from dormie.machine import Machine
 from dormie.methods.dense import Dense
-from dormie.plan.plan import describe_cascade
+from dormie.plan.cascade import Cascade
 from dormie.planner import compiler as planner
 from dormie.predictor import cascade
 
@@ -35,17 +35,16 @@ class Free:
     def of(cls, machine: Machine, pair: Pair, risk: float) -> Free:
         found = []
         spent = seconds_of(
-            lambda: found.append(planner.compile(machine, pair.held_out, fit_rows=pair.train, risk=risk).plan.stages)
+            lambda: found.append(planner.compile(machine, pair.held_out, fit_rows=pair.train, risk=risk).plan.cascade)
         )
-        [stages], full = found, Dense(machine)
-        run, right = cascade.run(stages, pair.test), full.decide(pair.test).answers
-        tasks = {
-            name: partial(cascade.answers, each, pair.test) for name, each in (("plan", stages), ("dense", (full,)))
-        }
+        [chosen], full = found, Dense(machine)
+        run, right = cascade.run(chosen, pair.test), full.decide(pair.test).answers
+        cascades = {"plan": chosen, "dense": Cascade.of(full)}
+        tasks = {name: partial(cascade.answers, each, pair.test) for name, each in cascades.items()}
         times = {name: 1e6 * min(rounds) / len(right) for name, rounds in interleave(tasks, 0).items()}
         return cls(
             pair.name,
-            describe_cascade(stages),
+            str(chosen),
             machine.n_points,
             float(np.mean(run.evaluations)),
             int(np.sum(run.answers != right)),

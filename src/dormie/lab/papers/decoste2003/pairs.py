@@ -20,14 +20,13 @@ from dormie.lab.datasets import Dataset
 from dormie.lab.papers.machines import train_svm
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Normalized, Polynomial
-from dormie.methods.base import CalibratedStage, Stage
 from dormie.methods.dense import Dense
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.plan.cascade import Cascade
 from dormie.planner.risk.calibration import certify
 
 Signs = npt.NDArray[np.int64]
-Stages = tuple[Stage, ...]  # without the dense one
 
 PAIRS = tuple(combinations(range(10), 2))
 RISK = 1e-3
@@ -101,8 +100,8 @@ SIMPLE, SMOOTHED, CALIBRATED = "simple", "smoothed", "calibrated"
 WITH_FILTER = "filter, "
 
 
-def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
-    """Stages with the paper's thresholds and with calibrated ones, without and with the linear filter before them."""
+def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Cascade]:
+    """Cascades before the dense stage: with the paper's thresholds and calibrated ones, without and with the filter."""
     first, last = LinearFilter.fit(machine, pair.train), min(extent.budget, machine.n_points)
     simple, smoothed = (
         Nearest.fit(machine, pair.held_out, mode="paper", steps=range(1, last + 1), window=window)
@@ -110,31 +109,27 @@ def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Stages]:
     )
     calibrated = Nearest.fit(machine, pair.train, budget=last)
     return {
-        SIMPLE: (simple,),
-        SMOOTHED: (smoothed,),
-        CALIBRATED: certified((calibrated,), pair.held_out, extent.risk),
-        WITH_FILTER + SIMPLE: (first, simple),
-        WITH_FILTER + SMOOTHED: (first, smoothed),
-        WITH_FILTER + CALIBRATED: certified((first, calibrated), pair.held_out, extent.risk),
+        SIMPLE: Cascade.of(simple),
+        SMOOTHED: Cascade.of(smoothed),
+        CALIBRATED: certified(Cascade.of(calibrated), pair.held_out, extent.risk),
+        WITH_FILTER + SIMPLE: Cascade.of(first, simple),
+        WITH_FILTER + SMOOTHED: Cascade.of(first, smoothed),
+        WITH_FILTER + CALIBRATED: certified(Cascade.of(first, calibrated), pair.held_out, extent.risk),
     }
 
 
-def certified(stages: tuple[CalibratedStage, ...], rows: Floats, risk: float) -> Stages:
+def certified(cascade: Cascade, rows: Floats, risk: float) -> Cascade:
     """The stages at the smallest caution, the same for all, that held-out rows certify; none if no caution passes."""
-    right = Dense(stages[0].machine).decide(rows).answers
-    found = certify(_CAUTIONS, lambda caution: _disagrees(_all(stages, caution), rows, right), risk, CONFIDENCE)
-    return () if found is None else _all(stages, _CAUTIONS[found.index])
+    right = Dense(cascade.stages[0].machine).decide(rows).answers
+    found = certify(_CAUTIONS, lambda caution: _disagrees(cascade.scaled(caution), rows, right), risk, CONFIDENCE)
+    return Cascade.of() if found is None else cascade.scaled(_CAUTIONS[found.index])
 
 
-def _all(stages: tuple[CalibratedStage, ...], caution: float) -> tuple[CalibratedStage, ...]:
-    return tuple(stage.cautious(caution) for stage in stages)
-
-
-def _disagrees(stages: tuple[CalibratedStage, ...], rows: Floats, right: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _disagrees(cascade: Cascade, rows: Floats, right: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
     """Whether each row is settled wrongly by the first stage that settles it."""
     wrong, waiting = np.zeros(len(right), dtype=bool), np.arange(len(right))
-    for stage in stages:
-        found = stage.decide(rows[waiting])
+    for stage, caution in cascade:
+        found = stage.decide(rows[waiting], caution)
         assert found.settled is not None
         wrong[waiting] = found.settled & (found.answers != right[waiting])
         waiting = waiting[~found.settled]

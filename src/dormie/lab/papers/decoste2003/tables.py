@@ -28,13 +28,13 @@ from dormie.lab.papers.decoste2003.pairs import (
     WITH_FILTER,
     Extent,
     Pair,
-    Stages,
     variants,
 )
 from dormie.lab.papers.table import Numbers, Table
 from dormie.machine import Machine
 from dormie.methods.dense import Dense
 from dormie.methods.nearest import Nearest
+from dormie.plan.cascade import Cascade
 from dormie.predictor import cascade
 from dormie.progress import Progress
 
@@ -107,18 +107,17 @@ def measure(machine: Machine, pair: Pair, extent: Extent) -> Result:
     """Run all variants on the pair's own test digits and on all ten digits, timed in turns with the dense stage."""
     full, found = Dense(machine), variants(machine, pair, extent)
     right, right_of_ten = (full.decide(rows).answers for rows in (pair.test, pair.all_ten))
-    tasks = {name: partial(cascade.answers, (*stages, full), pair.test) for name, stages in {"": (), **found}.items()}
+    cascades = {name: early.before(full) for name, early in {"": Cascade.of(), **found}.items()}
+    tasks = {name: partial(cascade.answers, each, pair.test) for name, each in cascades.items()}
     times = {name: 1e6 * min(spent) / len(pair.test) for name, spent in interleave(tasks, 0).items()}
-    outcomes = {
-        name: _outcome((*stages, full), pair, right, right_of_ten, times[name]) for name, stages in found.items()
-    }
+    outcomes = {name: _outcome(cascades[name], pair, right, right_of_ten, times[name]) for name in found}
     return Result(pair.name, machine.n_points, len(right), _errors(machine, right, pair), times[""], outcomes)
 
 
 def _outcome(
-    stages: Stages, pair: Pair, right: npt.NDArray[np.intp], right_of_ten: npt.NDArray[np.intp], microseconds: float
+    whole: Cascade, pair: Pair, right: npt.NDArray[np.intp], right_of_ten: npt.NDArray[np.intp], microseconds: float
 ) -> Outcome:
-    own, ten = cascade.run(stages, pair.test), cascade.run(stages, pair.all_ten)
+    stages, own, ten = whole.stages, cascade.run(whole, pair.test), cascade.run(whole, pair.all_ten)
     sketched = sum(
         stage.overhead * float(np.mean(own.settled_by >= at))
         for at, stage in enumerate(stages)
