@@ -18,6 +18,7 @@ from dormie.machine.margin import Margin
 from dormie.machine.rules import OneVsOneVote
 from dormie.methods.dense import Dense
 from dormie.numerics import reference
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import save
 from dormie.plan.file.document import PROTOCOL
 from dormie.plan.guarantee import Exact
@@ -40,7 +41,7 @@ def golden_plan() -> Plan:
     )
     machine = machine.with_origin(_origin(machine))
     source = Source("SVC(gamma=0.7) in a Pipeline", 6, {"scikit-learn": "1.5.0"})
-    return Plan(machine, (Dense(machine),), Exact(), source, ("merge_duplicates",))
+    return Plan(machine, Cascade.of(Dense(machine)), Exact(), source, ("merge_duplicates",))
 
 
 def _origin(machine: Machine) -> Origin:

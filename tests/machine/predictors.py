@@ -12,6 +12,7 @@ import dormie
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.methods.dense import Dense
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from tests.properties.strategies import machine
@@ -19,7 +20,7 @@ from tests.properties.strategies import machine
 
 def predictor_of(made: Machine) -> dormie.Predictor:
     """The dense stage alone. (Hypothesis keeps modules such as this one to the end, so it holds no predictor.)"""
-    return dormie.Predictor(Plan(made, (Dense(made),), Exact(), Source("a machine made by hand", made.n_points)))
+    return dormie.Predictor(Plan(made, Cascade.of(Dense(made)), Exact(), Source("a machine made by hand", made.n_points)))
 
 
 MACHINE, _ = machine(RBF(0.2), 30, 4)

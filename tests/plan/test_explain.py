@@ -14,6 +14,7 @@ from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import OneVsOneVote
 from dormie.methods.dense import Dense
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Count, Evidence, Exact, Risk
 from dormie.plan.plan import Plan, Source, Trial
 
@@ -21,7 +22,7 @@ from dormie.plan.plan import Plan, Source, Trial
 def _three_classes() -> Plan:
     rule = OneVsOneVote(np.array(["ash", "elm", "oak"]))
     made = Machine(RBF(1.0), np.eye(3), np.eye(3), np.zeros(3), rule)
-    return Plan(made, (Dense(made),), Exact(), Source("by hand", 3))
+    return Plan(made, Cascade.of(Dense(made)), Exact(), Source("by hand", 3))
 
 
 def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:

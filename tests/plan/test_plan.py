@@ -13,6 +13,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import Rule, Sign, Value
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
+from dormie.plan.cascade import Cascade
 from dormie.plan.explain import explain
 from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source
@@ -25,7 +26,7 @@ SIGN = Sign(np.array([-1, 1]))
 
 def _plan(rule: Rule, guarantee: Guarantee) -> Plan:
     machine = Machine(RBF(1.0), np.eye(2), np.ones((2, 1)), np.zeros(1), rule)
-    return Plan(machine, (Dense(machine),), guarantee, Source("by hand", 2))
+    return Plan(machine, Cascade.of(Dense(machine)), guarantee, Source("by hand", 2))
 
 
 @pytest.mark.parametrize(
@@ -77,4 +78,4 @@ def test_a_plan_must_end_in_the_dense_stage() -> None:
     stage = Geometry.build(machine, machine.points[:1])
     for stages in ((), (stage,), (Dense(machine), stage)):
         with pytest.raises(ValueError, match="must end in the dense stage"):
-            Predictor(Plan(machine, stages, Exact(), Source("nothing", 0)))
+            Predictor(Plan(machine, Cascade.of(*stages), Exact(), Source("nothing", 0)))

@@ -15,6 +15,7 @@ from dormie.machine import Floats, Machine
 from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.anytime import Step, answers_by
@@ -108,7 +109,7 @@ def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monke
     """The clock stands still but for one row's landmarks, which settle nothing and take longer than there is time."""
     machine = dormie.compile(moons[0], methods=[]).plan.machine
     geometry = Geometry.build(machine, machine.points[:32])
-    fast = dormie.Predictor(Plan(machine, (geometry, Dense(machine)), Exact(), Source("moons", machine.n_points)))
+    fast = dormie.Predictor(Plan(machine, Cascade.of(geometry, Dense(machine)), Exact(), Source("moons", machine.n_points)))
     now = [0.0]
 
     def decide(rows: Any) -> Decisions:

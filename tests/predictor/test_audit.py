@@ -23,6 +23,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.audit import Status, log_evidence, rate_interval
@@ -71,7 +72,7 @@ class _Counting(Dense):
 
 def _predictor(guarantee: Guarantee = RISK, certified: bool = False) -> dormie.Predictor:
     stages = _Hasty(certified), _Counting(MACHINE)
-    return dormie.Predictor(Plan(MACHINE, stages, guarantee, Source("by hand", 2)))
+    return dormie.Predictor(Plan(MACHINE, Cascade.of(*stages), guarantee, Source("by hand", 2)))
 
 
 def _evaluated_in_full(fast: dormie.Predictor) -> int:
@@ -294,7 +295,7 @@ def test_rows_that_a_certified_stage_settled_count_without_being_evaluated() -> 
 
 def test_a_full_sum_in_float32_is_evaluated_again() -> None:
     dense = _Counting(MACHINE, certified=False)
-    fast = dormie.Predictor(Plan(MACHINE, (_Hasty(), dense), RISK, Source("by hand", 2)))
+    fast = dormie.Predictor(Plan(MACHINE, Cascade.of(_Hasty(), dense), RISK, Source("by hand", 2)))
     watched = fast.audited(1.0, seed=0)
     watched.predict(np.full((50, 2), 7.0))
     assert watched.status.audited == 50
@@ -324,7 +325,7 @@ def test_every_row_has_the_same_chance_to_be_audited() -> None:
             return super().decide(rows)
 
     dense = Remembering(MACHINE)
-    fast = dormie.Predictor(Plan(MACHINE, (_Hasty(), dense), RISK, Source("by hand", 2)))
+    fast = dormie.Predictor(Plan(MACHINE, Cascade.of(_Hasty(), dense), RISK, Source("by hand", 2)))
     watched = fast.audited(0.1, seed=1)
     for _ in range(2000):
         watched.predict(_rows(10, 0.0))

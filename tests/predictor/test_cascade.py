@@ -12,6 +12,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from tests.methods.stages import StageByHand
@@ -35,7 +36,7 @@ class _Halves(StageByHand):
 def _staged(*levels: float) -> tuple[dormie.Predictor, list[_Halves]]:
     made = Machine(RBF(1.0), np.zeros((2, 1)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["out", "in"])))
     stages = [_Halves(level, 1) for level in levels]
-    plan = Plan(made, (*stages, Dense(made)), Exact(), Source("stages made by hand", 2))
+    plan = Plan(made, Cascade.of(*stages, Dense(made)), Exact(), Source("stages made by hand", 2))
     return dormie.Predictor(plan), stages
 
 

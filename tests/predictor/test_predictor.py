@@ -27,6 +27,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign
 from dormie.methods.dense import Dense
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from tests.properties.strategies import machine
@@ -114,7 +115,7 @@ def test_copies_and_files_give_the_very_same_values(name: str, tmp_path: Path) -
 
 
 def _dense_only(made: Machine) -> dormie.Predictor:
-    return dormie.Predictor(Plan(made, (Dense(made),), Exact(), Source("the dense stage alone", made.n_points)))
+    return dormie.Predictor(Plan(made, Cascade.of(Dense(made)), Exact(), Source("the dense stage alone", made.n_points)))
 
 
 def _large() -> tuple[dormie.Predictor, Floats]:
@@ -163,7 +164,7 @@ from dormie.methods.dense import Dense
 
 rng = np.random.default_rng(0)
 machine = dormie.Machine(RBF(0.01), rng.normal(size=(20_000, 100)), rng.normal(size=20_000), 0.0, Sign([0, 1]))
-fast = dormie.Predictor(Plan(machine, (Dense(machine),), Exact(), Source("a large machine", 20_000)))
+fast = dormie.Predictor(Plan(machine, Cascade.of(Dense(machine)), Exact(), Source("a large machine", 20_000)))
 rows = np.broadcast_to(rng.normal(size=100), (5_000_000, 100))
 print("ready", flush=True)
 try:

@@ -32,6 +32,7 @@ from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.rounding import kernel_sum_margin
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import archive, npy
 from dormie.plan.file.describe import describe
 from dormie.plan.file.document import SCHEMA, Document
@@ -80,7 +81,7 @@ def genuine(kernel: int, rule: int, bold: bool) -> Document:
     guarantee = _risk(machine) if bold else _certified(machine)
     source = Source("SVC(C=1.0)", 44, {"numpy": "2.0", "scikit-learn": "1.5"}, 0.25)
     trials = (Trial("dense", 0.0, 12.5), Trial("geometry(8) -> dense", 0.75, 3.5))
-    plan = Plan(machine, (*stages, dense), guarantee, source, ("center", "quadratic"), trials, "a note" if bold else "")
+    plan = Plan(machine, Cascade.of(*stages, dense), guarantee, source, ("center", "quadratic"), trials, "a note" if bold else "")
     return describe(plan)
 
 

@@ -19,6 +19,7 @@ from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
 from dormie.methods.geometry.span import SPAN
 from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
@@ -34,7 +35,7 @@ def _plan() -> tuple[Plan, Floats]:
     made, _ = machine(RBF(0.3), 60, 3, 3)
     stage = Geometry.build(made, made.points[w_greedy(made, K)])
     rows = np.random.default_rng(0).normal(size=(300, 3))
-    return Plan(made, (stage, Dense(made)), Exact(), Source("a test", 60, {})), rows
+    return Plan(made, Cascade.of(stage, Dense(made)), Exact(), Source("a test", 60, {})), rows
 
 
 def test_a_plan_with_landmarks_comes_back_and_answers_the_same(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_a_plan_with_landmarks_comes_back_and_answers_the_same(tmp_path: Path) -
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:
     plan, rows = _plan()
-    dense = Predictor(Plan(plan.machine, (Dense(plan.machine),), Exact(), plan.source))
+    dense = Predictor(Plan(plan.machine, Cascade.of(Dense(plan.machine)), Exact(), plan.source))
     np.testing.assert_array_equal(Predictor(plan).predict(rows), dense.predict(rows))
 
 

@@ -21,6 +21,7 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.thresholds import NEVER
 from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.plan import Plan, Source
 from tests.methods.files import RISK, Change, assert_comes_back, put, set_at
@@ -291,7 +292,7 @@ def test_no_rows_are_decided_without_complaint() -> None:
 def _plan() -> tuple[Plan, Floats]:
     made, rows = _ordinary(3)
     stage = LinearFilter.fit(made, rows).cautious(1.5)
-    return Plan(made, (stage, Dense(made)), RISK, Source("a test", 120, {})), rows
+    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 120, {})), rows
 
 
 def test_a_plan_with_a_filter_comes_back_and_answers_the_same(tmp_path: Path) -> None:

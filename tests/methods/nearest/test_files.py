@@ -19,6 +19,7 @@ from dormie.methods.dense import Dense
 from dormie.methods.nearest import Nearest
 from dormie.methods.nearest.stage import NEIGHBOURS
 from dormie.numerics import backend as native
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.plan import Plan, Source
 from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
@@ -33,7 +34,7 @@ COUNTS = ("steps", "orders")
 def _plan(form: str) -> tuple[Plan, Floats]:
     made, rows = ordinary(3)
     stage = Nearest.fit(made, rows, form=form, budget=40, cells=5).cautious(1.5)
-    return Plan(made, (stage, Dense(made)), RISK, Source("a test", 150, {})), rows
+    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 150, {})), rows
 
 
 @pytest.mark.parametrize("form", ["query", "cells"])

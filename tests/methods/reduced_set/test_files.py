@@ -20,6 +20,7 @@ from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.reduced_set.stage import VECTORS
 from dormie.numerics import backend as native
 from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
@@ -36,7 +37,7 @@ def _plan() -> tuple[Plan, Floats]:
     made, _ = machine(RBF(0.3), 60, 3, 3)
     stage = ReducedSet.project(made, made.points[w_greedy(made, SIZES[-1])], SIZES)
     rows = np.random.default_rng(0).normal(size=(300, 3))
-    return Plan(made, (stage, Dense(made)), Exact(), Source("a test", 60, {})), rows
+    return Plan(made, Cascade.of(stage, Dense(made)), Exact(), Source("a test", 60, {})), rows
 
 
 def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def _calibrated() -> ReducedSet:
 @pytest.mark.parametrize("caution", [2, np.float32(2), np.int64(2)])
 def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
     stage = _calibrated().cautious(caution)
-    plan = Plan(stage.machine, (stage, Dense(stage.machine)), RISK, Source("a test", 60, {}))
+    plan = Plan(stage.machine, Cascade.of(stage, Dense(stage.machine)), RISK, Source("a test", 60, {}))
     assert_comes_back(plan, np.random.default_rng(0).normal(size=(50, 3)), tmp_path / "plan")
     (again, _) = load_plan(tmp_path / "plan").stages
     assert type(again.caution) is float  # type: ignore[attr-defined]
@@ -74,7 +75,7 @@ def test_half_widths_out_of_range_are_refused() -> None:
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:
     plan, rows = _plan()
-    dense = Predictor(Plan(plan.machine, (Dense(plan.machine),), Exact(), plan.source))
+    dense = Predictor(Plan(plan.machine, Cascade.of(Dense(plan.machine)), Exact(), plan.source))
     np.testing.assert_array_equal(Predictor(plan).predict(rows), dense.predict(rows))
 
 

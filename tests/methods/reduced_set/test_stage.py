@@ -19,6 +19,7 @@ from dormie.methods.reduced_set import ReducedSet
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.feature_space import FeatureVector
 from dormie.numerics.greedy_order import w_greedy
+from dormie.plan.cascade import Cascade
 from dormie.plan.explain import explain
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
@@ -356,7 +357,7 @@ def test_weights_of_nearly_dependent_vectors_stay_moderate() -> None:
 def test_it_is_named_by_its_sizes_and_explained() -> None:
     stage, _ = _ordinary()
     assert str(stage) == "reduced_set(10, 20, 40, 200)"
-    plan = Plan(stage.machine, (stage, Dense(stage.machine)), Exact(), Source("a test", 300, {}))
+    plan = Plan(stage.machine, Cascade.of(stage, Dense(stage.machine)), Exact(), Source("a test", 300, {}))
     assert "Burges" in explain(plan)
 
 

@@ -19,6 +19,7 @@ from dormie.machine.kernels import RBF
 from dormie.methods.dense import Dense
 from dormie.methods.tree.stage import _TREE, TreeWalk
 from dormie.numerics import backend as native
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.plan import Plan, Source
 from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
@@ -36,7 +37,7 @@ def _plan() -> tuple[Plan, Floats]:
     rows = rng.normal(size=(300, 3))
     tree = random_tree(rng, made.kernel, made.points, rows, 25, 3)
     stage = TreeWalk(made, tree, np.full((tree.n_terminals, 3), 0.4)).cautious(1.5)
-    return Plan(made, (stage, Dense(made)), RISK, Source("a test", 60, {})), rows
+    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 60, {})), rows
 
 
 def test_a_plan_with_a_tree_comes_back_and_answers_the_same(tmp_path: Path) -> None:
@@ -47,7 +48,7 @@ def test_a_plan_with_a_tree_comes_back_and_answers_the_same(tmp_path: Path) -> N
 def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
     plan, rows = _plan()
     stage = plan.stages[0].cautious(caution)  # type: ignore[attr-defined]
-    assert_comes_back(Plan(plan.machine, (stage, plan.stages[1]), RISK, plan.source), rows, tmp_path / "plan")
+    assert_comes_back(Plan(plan.machine, Cascade.of(stage, plan.stages[1]), RISK, plan.source), rows, tmp_path / "plan")
     assert type(load_plan(tmp_path / "plan").stages[0].caution) is float  # type: ignore[attr-defined]
 
 

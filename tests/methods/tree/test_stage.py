@@ -21,6 +21,7 @@ from dormie.methods.tree import Tree
 from dormie.methods.tree.stage import TreeWalk
 from dormie.methods.tree.structure import Walk
 from dormie.numerics.evaluate import FullSum
+from dormie.plan.cascade import Cascade
 from dormie.plan.explain import explain
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
@@ -336,7 +337,7 @@ def test_words_are_decided_by_a_python_kernel(form: Any) -> None:
         assert (value.tolist(), terminal) == (pytest.approx(expected), end)
     _agrees_with_its_intervals(stage, form(WORDS))
     for caution in (0.0, 1e9):
-        predictor = Predictor(Plan(made, (stage.cautious(caution), Dense(made)), RISK, Source("words", 8, {})))
+        predictor = Predictor(Plan(made, Cascade.of(stage.cautious(caution), Dense(made)), RISK, Source("words", 8, {})))
         outputs = values if caution == 0 else FullSum(made).outputs(WORDS)
         labels = made.rule.labels(made.rule.answer(outputs))
         np.testing.assert_array_equal(predictor.predict(np.array(WORDS)), labels)
@@ -401,6 +402,6 @@ def test_it_is_never_certified_named_by_its_nodes_and_explained() -> None:
     assert not stage.certified
     assert str(stage.cautious(1.5)) == "tree(60 nodes; 1.5 x rms error)"
     stages, source = (stage, Dense(stage.machine)), Source("a test", 80, {})
-    assert "Ukkonen" in explain(Plan(stage.machine, stages, RISK, source))
+    assert "Ukkonen" in explain(Plan(stage.machine, Cascade.of(*stages), RISK, source))
     with pytest.raises(ValueError, match="tree"):
-        Plan(stage.machine, stages, Exact(), source)
+        Plan(stage.machine, Cascade.of(*stages), Exact(), source)

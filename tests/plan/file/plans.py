@@ -16,6 +16,7 @@ from dormie.machine.rules import OneVsOneVote, Rule, Value
 from dormie.methods.base import Decisions, Method, Stage, Usable
 from dormie.methods.dense import Dense
 from dormie.methods.memory import Shapes, Size
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import archive, npy
 from dormie.plan.file.describe import describe
 from dormie.plan.file.document import Document
@@ -73,7 +74,7 @@ def plan_of(
     source = Source("SVC(C=1.0)", 5, {"scikit-learn": "1.5", "numpy": "2.0"})
     tolerance = rule.tolerance if isinstance(rule, Value) else 0.0
     guarantee = Tolerance(tolerance) if tolerance else Exact()
-    return Plan(machine, (_stage(machine), Dense(machine)), guarantee, source, ("merge_duplicates", "center"))
+    return Plan(machine, Cascade.of(_stage(machine), Dense(machine)), guarantee, source, ("merge_duplicates", "center"))
 
 
 def _stage(machine: Machine) -> FakeStage:

@@ -24,6 +24,7 @@ from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import archive, load, save
 from dormie.plan.file.describe import describe
 from dormie.plan.file.parse import unparse
@@ -42,7 +43,7 @@ def _machine(points: int, features: int, outputs: int = 1, rule: Rule = SIGN) ->
 
 
 def _plan(machine: Machine, *stages: Stage, guarantee: Guarantee | None = None) -> Plan:
-    return Plan(machine, (*stages, Dense(machine)), guarantee or Exact(), Source("by hand", machine.n_points))
+    return Plan(machine, Cascade.of(*stages, Dense(machine)), guarantee or Exact(), Source("by hand", machine.n_points))
 
 
 def _assert_refused(folder: Path, data: bytes) -> None:

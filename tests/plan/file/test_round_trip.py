@@ -16,6 +16,7 @@ from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.numerics import reference
+from dormie.plan.cascade import Cascade
 from dormie.plan.file import load, save
 from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source
@@ -138,7 +139,7 @@ def test_a_plan_with_the_dense_stage_comes_back_and_computes_the_same(path: Path
     from dormie.methods.dense import Dense
 
     machine = plan_of().machine
-    plan = Plan(machine, (Dense(machine),), Exact(), Source("by hand", 4))
+    plan = Plan(machine, Cascade.of(Dense(machine)), Exact(), Source("by hand", 4))
     save(plan, str(path))
     loaded = load(str(path))
     assert_same_plan(plan, loaded)
