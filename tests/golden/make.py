@@ -1,11 +1,13 @@
-"""Writes the golden file of the present protocol, and beside it, as JSON, all that loading it must give.
+"""Writes the golden files of the present protocol, and beside them, as JSON, all that loading them must give.
 
+One is a small plan made here; the other, `-stages`, has every stage: that of the protocol before, written again.
 By hand, once a protocol: `python -m tests.golden.make`. Golden files of released protocols are never written again.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ from dormie.machine import Affine, Machine, Origin
 from dormie.machine.kernels import RBF
 from dormie.machine.margin import Margin
 from dormie.machine.rules import OneVsOneVote
-from dormie.methods.dense import Dense
+from dormie.methods.dense import Float32Dense
+from dormie.methods.reduced_set import CalibratedReducedSet
+from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics import reference
 from dormie.plan.cascade import Cascade
-from dormie.plan.file import save
+from dormie.plan.file import load, save
 from dormie.plan.file.document import PROTOCOL
-from dormie.plan.guarantee import Exact
+from dormie.plan.guarantee import Evidence, Risk
 from dormie.plan.plan import Plan, Source
 
 HERE = Path(__file__).parent
@@ -41,7 +45,11 @@ def golden_plan() -> Plan:
     )
     machine = machine.with_origin(_origin(machine))
     source = Source("SVC(gamma=0.7) in a Pipeline", 6, {"scikit-learn": "1.5.0"})
-    return Plan(machine, Cascade.of(Dense(machine)), Exact(), source, ("merge_duplicates",))
+    levels = Levels.of(machine.points[:2], [machine.weights[:1], machine.weights[:2]], 3)
+    first = CalibratedReducedSet(machine, levels, np.array([[0.5, 0.25, 0.125], [0.4, 1 / 3, 0.0]]))
+    cascade = Cascade((first, Float32Dense(machine)), (2.8, 1.0))
+    risk = Risk(0.001, 0.95, Evidence(5000, 1, 0.0403, 17, 24, "2024-12-31", 3, {"dormie": "0.1.0"}))
+    return Plan(machine, cascade, risk, source, ("merge_duplicates",))
 
 
 def _origin(machine: Machine) -> Origin:
@@ -74,6 +82,8 @@ def expectations(plan: Plan) -> dict[str, Any]:
         "blas_products": machine.blas_products,
         "origin": None if machine.origin is None else _described(machine.origin),
         "stages": [stage.name for stage in plan.stages],
+        "certified": [stage.certified for stage in plan.stages],
+        "cautions": plan.cascade.cautions,
         "guarantee": repr(plan.guarantee),
         "source": [plan.source.description, plan.source.points, plan.source.versions],
         "rewrites": plan.rewrites,
@@ -96,7 +106,9 @@ def _described(origin: Origin) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    plan = golden_plan()
+    plan, before = golden_plan(), HERE / f"protocol-{PROTOCOL - 1}-stages.dormie"
     save(plan, HERE / f"protocol-{PROTOCOL}.dormie")
     text = json.dumps(expectations(plan), indent=1) + "\n"
     (HERE / f"protocol-{PROTOCOL}.json").write_text(text, encoding="ascii")
+    save(load(before), HERE / f"protocol-{PROTOCOL}-stages.dormie")
+    shutil.copy(before.with_suffix(".json"), HERE / f"protocol-{PROTOCOL}-stages.json")

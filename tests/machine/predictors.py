@@ -20,7 +20,9 @@ from tests.properties.strategies import machine
 
 def predictor_of(made: Machine) -> dormie.Predictor:
     """The dense stage alone. (Hypothesis keeps modules such as this one to the end, so it holds no predictor.)"""
-    return dormie.Predictor(Plan(made, Cascade.of(Dense(made)), Exact(), Source("a machine made by hand", made.n_points)))
+    return dormie.Predictor(
+        Plan(made, Cascade.of(Dense(made)), Exact(), Source("a machine made by hand", made.n_points))
+    )
 
 
 MACHINE, _ = machine(RBF(0.2), 30, 4)

@@ -252,11 +252,10 @@ def test_the_first_value_that_is_not_finite_is_named_whichever_thread_finds_one(
     rows = np.ones((2000, 100))
     rows[150:, 7] = np.nan
     matrix = form(rows)
-    parts = (matrix,) if form is np.asarray else (matrix.data, matrix.indices, matrix.indptr, 100)
     for _ in range(5):
         core: Any = FullSum(made).core
         with pytest.raises(ValueError, match="row 150, column 7 is NaN"):
-            core.decide(*parts, True, 4)
+            core.decide(matrix, True, 4)
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame], ids=["dense", "csr", "pandas"])

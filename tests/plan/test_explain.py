@@ -13,7 +13,7 @@ import dormie
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import OneVsOneVote
-from dormie.methods.dense import Dense
+from dormie.methods.dense import Dense, Float32Dense
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Count, Evidence, Exact, Risk
 from dormie.plan.plan import Plan, Source, Trial
@@ -26,7 +26,7 @@ def _three_classes() -> Plan:
 
 
 def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
-    evidence = Evidence(5000, 1, 0.0403, 17.0, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
+    evidence = Evidence(5000, 1, 0.0403, 17, 7, "2024-12-31", 3, {"dormie": "0.1", "numpy": "2.0"})
     plan = replace(_three_classes(), guarantee=Risk(1e-3, 0.95, evidence))
     text = dormie.Predictor(plan).explain()
     promise = "risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence"
@@ -50,8 +50,8 @@ def test_explain_tells_what_a_risk_is_and_what_it_rests_on() -> None:
 
 
 def test_explain_tells_what_the_full_sum_of_a_risk_plan_is() -> None:
-    plan, risk = _three_classes(), Risk(0.1, 0.9, Evidence(500, 0, 1e-20, 1.0, 1, "2024-12-31", 0))
-    rounded = replace(plan, stages=(Dense(plan.machine).float32_only(),), guarantee=risk)
+    plan, risk = _three_classes(), Risk(0.1, 0.9, Evidence(500, 0, 1e-20, 1, 1, "2024-12-31", 0))
+    rounded = replace(plan, cascade=Cascade.of(Float32Dense(plan.machine)), guarantee=risk)
     assert "dense(float32): the full sum, in float32\n" in dormie.Predictor(rounded).explain()
 
 

@@ -19,7 +19,7 @@ from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Toler
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.predictor import Predictor
 
-EVIDENCE = Evidence(5000, 0, 0.001, 1.0, 1, "2024-12-31", 0)
+EVIDENCE = Evidence(5000, 0, 0.001, 1, 1, "2024-12-31", 0)
 RISK = Risk(0.01, 0.95, EVIDENCE)
 SIGN = Sign(np.array([-1, 1]))
 

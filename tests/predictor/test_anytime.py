@@ -109,10 +109,12 @@ def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monke
     """The clock stands still but for one row's landmarks, which settle nothing and take longer than there is time."""
     machine = dormie.compile(moons[0], methods=[]).plan.machine
     geometry = Geometry.build(machine, machine.points[:32])
-    fast = dormie.Predictor(Plan(machine, Cascade.of(geometry, Dense(machine)), Exact(), Source("moons", machine.n_points)))
+    fast = dormie.Predictor(
+        Plan(machine, Cascade.of(geometry, Dense(machine)), Exact(), Source("moons", machine.n_points))
+    )
     now = [0.0]
 
-    def decide(rows: Any) -> Decisions:
+    def decide(rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG001 - it has none
         now[0] += 2.0
         return Decisions(np.full(len(rows), -1), np.zeros(len(rows), dtype=bool), 1)
 
@@ -131,14 +133,14 @@ class _Recorder(Dense):
         super().__init__(machine)
         self.asked: list[Floats] = []
 
-    def decide(self, rows: Any) -> Decisions:
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
         self.asked.append(rows)
-        return super().decide(rows)
+        return super().decide(rows, caution)
 
 
 def test_every_row_is_looked_at_once_when_there_is_time(moons: tuple[SVC, Any]) -> None:
     stage = _Recorder(dormie.read(moons[0]))
-    _, settled = answers_by(float("inf"), [stage], moons[1], np.zeros(1, dtype=int))
+    _, settled = answers_by(float("inf"), [], stage, moons[1], np.zeros(1, dtype=int))
     assert settled.all()
     assert len(stage.asked) > 1  # in pieces
     np.testing.assert_array_equal(np.concatenate(stage.asked), moons[1])

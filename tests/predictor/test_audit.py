@@ -7,6 +7,7 @@ import math
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods.base import Decisions
-from dormie.methods.dense import Dense
+from dormie.methods.dense import Dense, Float32Dense
+from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
@@ -31,7 +33,7 @@ from tests.methods.stages import StageByHand
 from tests.oracles import calibration as naive
 
 ALPHA = 0.01
-RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.4e-5, 1.0, 1, "2024-12-31", 0))
+RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.4e-5, 1, 1, "2024-12-31", 0))
 MACHINE = Machine(RBF(1.0), np.zeros((2, 2)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["no", "yes"])))
 
 small = st.integers(0, 30)
@@ -45,40 +47,41 @@ class _Hasty(StageByHand):
     words = "in haste"
     machine = MACHINE
 
-    def __init__(self, certified: bool = False) -> None:
-        self.certified = certified
+    certified = False
 
-    def decide(self, rows: Any) -> Decisions:
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - it has none
         first = rows[:, [0]].toarray()[:, 0] if scipy.sparse.issparse(rows) else rows[:, 0]
         return Decisions((first == 1).astype(np.intp), (first == 0) | (first == 1), np.full(len(first), 1))
 
 
-class _Counting(Dense):
-    """A dense stage that counts the rows it sees, and its exact form too."""
+class _Sure(_Hasty):
+    certified = True
 
-    def __init__(self, machine: Machine, certified: bool = True) -> None:
-        super().__init__(machine, certified)
-        self.seen: list[int] = []
 
-    def exact(self) -> _Counting:
-        other = type(self)(self.machine)
-        other.seen = self.seen
-        return other
+class _CountingSum(FullSum):
+    """A full sum that keeps the rows it decides."""
 
-    def decide(self, rows: Any) -> Decisions:
-        self.seen.append(rows.shape[0])
-        return super().decide(rows)
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.decided: list[Any] = []
+        core: Any = self.core
+        self.core: Any = SimpleNamespace(prepare=core.prepare, outputs=core.outputs, decide=self._decide)
+        self._decide_in_core = core.decide
+
+    def _decide(self, rows: Any, certified: bool) -> Any:
+        self.decided.append(rows)
+        return self._decide_in_core(rows, certified)
 
 
 def _predictor(guarantee: Guarantee = RISK, certified: bool = False) -> dormie.Predictor:
-    stages = _Hasty(certified), _Counting(MACHINE)
+    stages = _Sure() if certified else _Hasty(), Dense(MACHINE, _CountingSum(MACHINE))
     return dormie.Predictor(Plan(MACHINE, Cascade.of(*stages), guarantee, Source("by hand", 2)))
 
 
 def _evaluated_in_full(fast: dormie.Predictor) -> int:
-    dense = fast.plan.stages[-1]
-    assert isinstance(dense, _Counting)
-    return sum(dense.seen)
+    full_sum = fast.plan.full_sum
+    assert isinstance(full_sum, _CountingSum)
+    return sum(rows.shape[0] for rows in full_sum.decided)
 
 
 def _rows(count: int, wrong: float, seed: int = 0) -> Floats:
@@ -294,12 +297,12 @@ def test_rows_that_a_certified_stage_settled_count_without_being_evaluated() -> 
 
 
 def test_a_full_sum_in_float32_is_evaluated_again() -> None:
-    dense = _Counting(MACHINE, certified=False)
+    dense = Float32Dense(MACHINE, _CountingSum(MACHINE))
     fast = dormie.Predictor(Plan(MACHINE, Cascade.of(_Hasty(), dense), RISK, Source("by hand", 2)))
     watched = fast.audited(1.0, seed=0)
     watched.predict(np.full((50, 2), 7.0))
     assert watched.status.audited == 50
-    assert sum(dense.seen) == 100
+    assert _evaluated_in_full(fast) == 100
 
 
 def test_which_rows_are_audited_depends_on_the_seed_and_not_on_batches() -> None:
@@ -317,19 +320,14 @@ def test_which_rows_are_audited_depends_on_the_seed_and_not_on_batches() -> None
 
 
 def test_every_row_has_the_same_chance_to_be_audited() -> None:
-    class Remembering(_Counting):
-        places: npt.NDArray[np.int64] = np.zeros(10, dtype=np.int64)
-
-        def decide(self, rows: Any) -> Decisions:
-            np.add.at(self.places, rows[:, 1].astype(int), 1)
-            return super().decide(rows)
-
-    dense = Remembering(MACHINE)
-    fast = dormie.Predictor(Plan(MACHINE, Cascade.of(_Hasty(), dense), RISK, Source("by hand", 2)))
+    fast = _predictor()
     watched = fast.audited(0.1, seed=1)
     for _ in range(2000):
         watched.predict(_rows(10, 0.0))
-    assert (np.abs(dense.places - 200) < 4.5 * math.sqrt(200 * 0.9)).all()
+    full_sum = fast.plan.full_sum
+    assert isinstance(full_sum, _CountingSum)
+    places = np.bincount(np.concatenate(full_sum.decided)[:, 1].astype(int), minlength=10)
+    assert (np.abs(places - 200) < 4.5 * math.sqrt(200 * 0.9)).all()
 
 
 def test_exact_plans_pass_through() -> None:

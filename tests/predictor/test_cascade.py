@@ -27,7 +27,7 @@ class _Halves(StageByHand):
     def __init__(self, level: float, answer: int) -> None:
         self.level, self.answer, self.seen = level, answer, np.zeros((0, 1))
 
-    def decide(self, rows: Any) -> Decisions:
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - it has none
         self.seen = rows
         answers = np.full(len(rows), self.answer)
         return Decisions(answers, rows[:, 0] > self.level, np.full(len(rows), 3, dtype=np.int64))

@@ -115,7 +115,9 @@ def test_copies_and_files_give_the_very_same_values(name: str, tmp_path: Path) -
 
 
 def _dense_only(made: Machine) -> dormie.Predictor:
-    return dormie.Predictor(Plan(made, Cascade.of(Dense(made)), Exact(), Source("the dense stage alone", made.n_points)))
+    return dormie.Predictor(
+        Plan(made, Cascade.of(Dense(made)), Exact(), Source("the dense stage alone", made.n_points))
+    )
 
 
 def _large() -> tuple[dormie.Predictor, Floats]:
@@ -158,7 +160,7 @@ import sys
 import numpy as np
 import dormie
 from dormie.kernels import RBF
-from dormie.plan import Exact, Plan, Source
+from dormie.plan import Cascade, Exact, Plan, Source
 from dormie.rules import Sign
 from dormie.methods.dense import Dense
 

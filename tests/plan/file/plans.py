@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Affine, Machine
+from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
 from dormie.machine.rules import OneVsOneVote, Rule, Value
 from dormie.methods.base import Decisions, Method, Stage, Usable
@@ -30,13 +30,17 @@ class FakeStage(Stage):
 
     name = "fake"
     words = "nothing"
+    certified = True
 
     def __init__(self, machine: Machine, numbers: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         if set(arrays) != {"T", "order", "kept"} or arrays["T"].shape[1] != machine.n_features:
             raise ValueError("the fake stage needs T, order and kept, and T must fit the machine")
         self.machine, self.numbers, self.arrays = machine, numbers, arrays
 
-    def decide(self, rows: Any) -> Decisions:
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        raise NotImplementedError
+
+    def estimate(self, rows: Any) -> Floats:
         raise NotImplementedError
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -52,7 +56,7 @@ class FakeStage(Stage):
 
 
 class FakeMethod(Method):
-    stage = FakeStage
+    stages = (FakeStage,)
 
     def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - whatever it is
         return Usable()
@@ -92,6 +96,7 @@ def assert_same_plan(one: Plan, other: Plan) -> None:
     _assert_same_machine(one.machine, other.machine)
     assert (one.guarantee, one.source, one.rewrites) == (other.guarantee, other.source, other.rewrites)
     assert (one.trials, one.note) == (other.trials, other.note)
+    assert one.cascade.cautions == other.cascade.cautions
     for mine, theirs in zip(one.stages, other.stages, strict=True):
         assert type(mine) is type(theirs)
         (numbers, arrays), (their_numbers, their_arrays) = mine.state(), theirs.state()

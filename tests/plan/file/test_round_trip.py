@@ -47,7 +47,7 @@ LABELS = [
 ]
 
 
-EVIDENCE = Evidence(5000, 1, 0.0403, 1.5, 7, "2024-12-31", 2**62, {"dormie": "0.1", "numpy": "2.0"})
+EVIDENCE = Evidence(5000, 1, 0.0403, 15, 7, "2024-12-31", 2**62, {"dormie": "0.1", "numpy": "2.0"})
 GUARANTEES = [
     Exact(),
     Tolerance(0.1),
@@ -100,9 +100,9 @@ def test_numbers_of_numpy_come_back_as_plain_ones(path: Path) -> None:
     evidence = Evidence(np.int64(100), np.int64(0), np.float64(0.01), 1, 1, "2024-12-31", 0)  # type: ignore[arg-type]
     save(replace(plan_of(), guarantee=Risk(np.float64(0.5), 0.9, evidence)), path)
     loaded = load(path).guarantee
-    assert loaded == Risk(0.5, 0.9, Evidence(100, 0, 0.01, 1.0, 1, "2024-12-31", 0))
+    assert loaded == Risk(0.5, 0.9, Evidence(100, 0, 0.01, 1, 1, "2024-12-31", 0))
     assert isinstance(loaded, Risk)
-    assert type(loaded.evidence.caution) is float
+    assert type(loaded.evidence.rank) is int
 
 
 def test_argmax_comes_back(path: Path) -> None:
