@@ -8,9 +8,10 @@ them. A stage is plain data: a plan file stores it as a name, a few numbers and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -210,16 +211,53 @@ class Method(ABC):
         """Whether the method can serve the machine; if not, the reason."""
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:  # noqa: ARG002 - has none
-        """Stages worth trying in an exact plan; raises ValueError if none can be fitted."""
+        """Stages worth trying in an exact plan; raises CannotFit if none can be fitted."""
         yield from ()
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:  # noqa: ARG002 - has none
-        """Stages worth trying in a plan with a risk; raises ValueError if none can be fitted."""
+        """Stages worth trying in a plan with a risk; raises CannotFit if none can be fitted."""
         yield from ()
 
     def stage_without_fitting(self, machine: Machine) -> Stage | None:  # noqa: ARG002 - has none
         """A stage that has `bounds` and needs no fitting, for plans without one; None if the machine allows none."""
         return None
+
+
+class CannotFit(Exception):
+    """A method cannot fit this candidate: its numbers are too large, too small or nearly dependent."""
+
+
+S = TypeVar("S", bound=Stage)
+
+
+def attempts(fits: Iterable[Iterator[S]]) -> Iterator[S]:
+    """Candidates fitted one after the other, without those that raise CannotFit; raises it itself if all of them do.
+
+    fits  for each candidate a generator, which fits it when it is asked for the stage, or for several of one fit
+    """
+    any_fitted, first_reason = False, None
+    for fit in fits:
+        try:
+            for stage in fit:
+                any_fitted = True
+                yield stage
+        except CannotFit as reason:
+            first_reason = first_reason or reason
+    if first_reason is not None and not any_fitted:
+        raise first_reason
+
+
+@contextmanager
+def arithmetic() -> Iterator[None]:
+    """Raise CannotFit instead of a ValueError in this block, whose arguments are right, so that it is about numbers.
+
+    NumPy and SciPy raise it for numbers that are not finite and for singular matrices, and stages for arrays that are
+    not finite.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise CannotFit(str(error)) from error
 
 
 def needs_inner_product(name: str, machine: Machine) -> Usable:
