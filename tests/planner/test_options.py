@@ -12,6 +12,8 @@ from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie.methods import METHODS
+from dormie.methods.base import EFFORTS
+from dormie.planner.options import CONFIDENCE, Options, RiskRequest
 
 X, y = make_moons(400, noise=0.3, random_state=0)
 THREE = np.where(X[:, 0] > 1, 2, y)
@@ -68,3 +70,20 @@ def test_a_machine_that_simplifies_to_few_points_is_asked_about_again() -> None:
     assert METHODS["tree"].is_usable_for(dormie.read(model))
     with pytest.raises(ValueError, match="tree needs at least 32 points to save anything, and the machine has 1"):
         dormie.compile(model, X[:300] + 0.01, risk=0.05, methods=["tree"])
+
+
+def test_options_hold_what_was_asked_for() -> None:
+    risk = RiskRequest.checked(np.float32(0.5), 0.9, np.True_)
+    assert risk == RiskRequest(0.5, 0.9, True)
+    asked = Options.checked(["geometry", "dense"], "quick", np.int64(3), risk)
+    assert asked == Options(("geometry",), EFFORTS["quick"], 3, risk)
+    assert asked.named
+    assert type(asked.seed) is int
+
+
+def test_options_have_defaults_that_name_nothing() -> None:
+    assert RiskRequest.checked(None, CONFIDENCE, False) is None
+    asked = Options.checked(None, "normal", 0, None)
+    assert asked == Options()
+    assert not asked.named
+    assert Options.checked(["dense"], "normal", 0, None).named  # no methods at all is a choice, too

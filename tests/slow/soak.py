@@ -27,7 +27,7 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rows import mapped
 from dormie.machine.rules import Rule, Value
-from dormie.methods.base import Stage
+from dormie.methods.base import CannotFit, Stage
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -239,9 +239,9 @@ def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[Stage]:
     stages: list[Stage] = [dense]
     if machine.kernel.positive_semidefinite:
         stages.append(FastStopping(machine))
-        with contextlib.suppress(ValueError):  # numbers that leave nothing to certify are refused
+        with contextlib.suppress(ValueError, CannotFit):  # numbers that leave nothing to certify are refused
             stages.append(Geometry.build(machine, _landmarks(rng, machine)))
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, CannotFit):
             stages.append(_reduced_set(rng, machine))
     return stages
 

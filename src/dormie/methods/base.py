@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -277,16 +278,53 @@ class Method(ABC):
         """Whether the method can serve the machine; if not, the reason."""
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:  # noqa: ARG002 - has none
-        """Stages worth trying in an exact plan; raises ValueError if none can be fitted."""
+        """Stages worth trying in an exact plan; raises CannotFit if none can be fitted."""
         yield from ()
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:  # noqa: ARG002 - has none
-        """Stages worth trying in a plan with a risk; raises ValueError if none can be fitted."""
+        """Stages worth trying in a plan with a risk; raises CannotFit if none can be fitted."""
         yield from ()
 
     def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:  # noqa: ARG002 - has none
         """A certified stage that needs no fitting, for intervals in plans without one; None if there is none."""
         return None
+
+
+class CannotFit(Exception):
+    """A method cannot fit this candidate: its numbers are too large, too small or nearly dependent."""
+
+
+S = TypeVar("S", bound=Stage)
+
+
+def attempts(fits: Iterable[Iterator[S]]) -> Iterator[S]:
+    """Candidates fitted one after the other, without those that raise CannotFit; raises it itself if all of them do.
+
+    fits  for each candidate a generator, which fits it when it is asked for the stage, or for several of one fit
+    """
+    any_fitted, first_reason = False, None
+    for fit in fits:
+        try:
+            for stage in fit:
+                any_fitted = True
+                yield stage
+        except CannotFit as reason:
+            first_reason = first_reason or reason
+    if first_reason is not None and not any_fitted:
+        raise first_reason
+
+
+@contextmanager
+def arithmetic() -> Iterator[None]:
+    """Raise CannotFit instead of a ValueError in this block, whose arguments are right, so that it is about numbers.
+
+    NumPy and SciPy raise it for numbers that are not finite and for singular matrices, and stages for arrays that are
+    not finite.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise CannotFit(str(error)) from error
 
 
 def needs_inner_product(name: str, machine: Machine) -> Usable:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from dormie.machine import Machine
 from dormie.methods import METHODS
-from dormie.methods.base import CertifiedFitting, Method, Stage
+from dormie.methods.base import CannotFit, CertifiedFitting, Method, Stage, attempts
 from dormie.planner.options import Options
 from dormie.progress import Progress
+
+S = TypeVar("S", bound=Stage)
 
 
 def candidates(machine: Machine, options: Options, sample: Any, progress: Progress) -> Iterator[Stage]:
     """The fitted stages of all methods, or of the named ones; a named method that cannot be fitted is an error."""
     fitting = CertifiedFitting(machine, sample, options.effort, options.named, progress)
     for method in usable_methods(machine, options):
-        try:
-            yield from method.certified_candidates(fitting)
-        except ValueError:  # its numbers are too large, too small, or nearly dependent
-            if fitting.named:
-                raise
+        yield from unless_unfit(method.certified_candidates(fitting), options)
+
+
+def unless_unfit(stages: Iterator[S], options: Options) -> Iterator[S]:
+    """The stages of one method, none if it cannot fit any; for a named method that is an error."""
+    try:
+        yield from attempts([stages])
+    except CannotFit as reason:
+        if options.named:
+            raise ValueError(str(reason)) from reason
 
 
 def usable_methods(machine: Machine, options: Options) -> list[Method]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import OneVsOneVote, Sign, Value
+from dormie.methods.base import CannotFit
 from dormie.methods.nearest import Nearest
 from dormie.methods.nearest.sketch import (
     approximate_kernel,
@@ -446,7 +447,7 @@ def test_what_it_cannot_serve_is_refused_in_words() -> None:
         Nearest.fit(replace(made, kernel=Custom(lambda a, b: a @ b.T)), rows)
     with pytest.raises(ValueError, match="no points"):
         Nearest.fit(by_hand(RBF(1.0), np.empty((0, 8)), np.empty(0)), rows)
-    with pytest.raises(ValueError, match="squares overflow"):
+    with pytest.raises(CannotFit, match="squares overflow"):
         Nearest.fit(replace(made, points=made.points * 1e200), rows)
     for caution in (-1.0, np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match="caution must be a finite number"):

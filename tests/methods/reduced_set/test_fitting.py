@@ -15,6 +15,7 @@ from dormie.convert import read
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Sign, Value
+from dormie.methods.base import CannotFit
 from dormie.methods.reduced_set import Reduced, fit
 from dormie.methods.reduced_set.initial_vectors import k_means_vectors, w_greedy_vectors
 from dormie.methods.reduced_set.rescaling import power_of_two, rescaled
@@ -298,7 +299,7 @@ def test_rows_that_no_point_reaches_do_not_spoil_the_fit() -> None:
 def test_rows_too_large_for_float32_are_explained() -> None:
     X, y = make_classification(300, 6, n_informative=4, random_state=0)
     machine = read(SVC(kernel="poly", degree=3).fit(X, y))
-    with pytest.raises(ValueError, match=r"30 rows have values of up to .* leave them out"):
+    with pytest.raises(CannotFit, match=r"30 rows have values of up to .* leave them out"):
         fit(machine, 6, np.vstack([X, 1e7 * X[:30]]))
 
 

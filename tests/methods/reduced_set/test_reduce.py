@@ -379,3 +379,8 @@ def test_huge_and_tiny_weights_are_measured_without_overflow(size: float) -> Non
 
 def test_the_report_says_that_the_distance_carries_no_rounding(reduction: dormie.Reduction) -> None:
     assert "Times sqrt(K(x, x)) it bounds the error of any row x, up to rounding." in str(reduction)
+
+
+def test_rows_that_leave_nothing_to_fit_are_an_error_of_the_caller() -> None:
+    with pytest.raises(ValueError, match=r"5 rows have values of up to .* leave them out"):
+        dormie.reduce(MACHINE, 5, np.vstack([ROWS[:50], 1e12 * ROWS[:5]]))

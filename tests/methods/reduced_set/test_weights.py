@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
+from dormie.methods.base import CannotFit
 from dormie.methods.reduced_set.norm import Norm
 from dormie.methods.reduced_set.weights import least_squares, positive_factor
 from tests.oracles import reduced_set as naive_reduction
@@ -94,5 +95,5 @@ def test_a_singular_matrix_is_raised_as_little_as_it_takes() -> None:
 
 
 def test_a_matrix_of_no_inner_product_is_refused() -> None:
-    with pytest.raises(ValueError, match="not positive semi-definite"):
+    with pytest.raises(CannotFit, match="not positive semi-definite"):
         positive_factor(np.array([[1.0, 5.0], [5.0, 1.0]]))

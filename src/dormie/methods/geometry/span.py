@@ -32,6 +32,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.methods.base import CannotFit
 from dormie.numerics.cholesky import cholesky, solve_lower
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
@@ -103,13 +104,13 @@ def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Flo
     """The leading landmarks with a safely positive definite Gram matrix, that matrix, and its Cholesky factor."""
     gram = machine.kernel.matrix(landmarks, landmarks)
     if not len(gram) or not np.isfinite(gram).all():
-        raise ValueError("geometry: no landmarks, or landmarks so large that their kernel values overflow")
+        raise CannotFit("geometry: no landmarks, or landmarks so large that their kernel values overflow")
     factor, k = cholesky(gram)
     own = np.diagonal(gram)[:k]
     safe = (np.diagonal(factor)[:k] ** 2 > 1e-10 * own) & in_range(own)
     k = k if safe.all() else int(np.argmin(safe))
     if k == 0:
-        raise ValueError("geometry: no usable landmark (K(s, s) of the first is 0, or far too small or too large)")
+        raise CannotFit("geometry: no usable landmark (K(s, s) of the first is 0, or far too small or too large)")
     return landmarks[:k], gram[:k, :k], np.ascontiguousarray(factor[:k, :k])
 
 
@@ -122,7 +123,7 @@ def _inverse(factor: Floats) -> tuple[Floats, Floats]:
     defect += k * UNIT * row_norms * np.linalg.norm(factor)
     total = np.linalg.norm(defect)
     if total >= 0.5:
-        raise ValueError("geometry: the landmarks are too nearly dependent")
+        raise CannotFit("geometry: the landmarks are too nearly dependent")
     return inverse, (row_norms + defect * np.linalg.norm(row_norms) / (1 - total)) * _UP
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable
+from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable, arithmetic
 from dormie.methods.linear_filter.stage import LinearFilter
 from dormie.methods.thresholds import needs_classifier
 
@@ -22,7 +22,9 @@ class _LinearFilterMethod(Method):
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
         fitting.progress.say("fitting a linear filter")
-        yield LinearFilter.fit(fitting.machine, few.rows, few.outputs)
+        with arithmetic():
+            stage = LinearFilter.fit(fitting.machine, few.rows, few.outputs)
+        yield stage
 
 
 METHOD = _LinearFilterMethod()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.rules import Argmax
-from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable
+from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable, arithmetic, attempts
 from dormie.methods.nearest.fitting import FORMS
 from dormie.methods.nearest.stage import Nearest
 from dormie.methods.thresholds import needs_classifier
@@ -27,9 +27,14 @@ class _NearestMethod(Method):
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         if not (fitting.named or fitting.effort.rarely_fastest):
             return
-        for form in FORMS:
-            fitting.progress.say(f"fitting thresholds of the nearest support vectors ({form})")
-            yield Nearest.fit(fitting.machine, fitting.fitting.rows, form=form)
+        yield from attempts(_fitted(fitting, form) for form in FORMS)
+
+
+def _fitted(fitting: CalibratedFitting, form: str) -> Iterator[Nearest]:
+    fitting.progress.say(f"fitting thresholds of the nearest support vectors ({form})")
+    with arithmetic():
+        stage = Nearest.fit(fitting.machine, fitting.fitting.rows, form=form)
+    yield stage
 
 
 METHOD = _NearestMethod()

@@ -12,6 +12,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.typing import Positions
+from dormie.methods.base import CannotFit
 
 
 def principal_directions(points: Floats, p: int) -> Floats:
@@ -19,7 +20,7 @@ def principal_directions(points: Floats, p: int) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         squares = points.T @ points
     if not np.isfinite(squares).all():
-        raise ValueError("the points are so large that their squares overflow: scale the features first")
+        raise CannotFit("the points are so large that their squares overflow: scale the features first")
     _, directions = np.linalg.eigh(squares)
     return np.ascontiguousarray(directions[:, ::-1].T[:p])
 

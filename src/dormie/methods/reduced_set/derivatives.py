@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.methods.base import CannotFit
 
 _SMALLEST = 1e-200  # smallest scale of kernel values whose products do not underflow
 
@@ -123,5 +124,5 @@ def unit_kernel(kernel: Kernel, points: Array) -> tuple[Kernel, float]:
     with np.errstate(over="ignore", under="ignore"):
         scale = float(base**kernel.degree)
     if not _SMALLEST < scale < 1 / _SMALLEST:
-        raise ValueError(f"the values of {kernel} at the points are about {scale:.1g}: too large or small to work with")
+        raise CannotFit(f"the values of {kernel} at the points are about {scale:.1g}: too large or small to work with")
     return replace(kernel, gamma=kernel.gamma / float(base), coef0=kernel.coef0 / float(base)), scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from dormie.methods.base import (
     Effort,
     Method,
     Usable,
+    arithmetic,
+    attempts,
     needs_early_stop,
 )
 from dormie.methods.reduced_set.fitting import Reduced, fit
@@ -41,14 +43,13 @@ class _ReducedSetMethod(Method):
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         vectors = SharedVectors.of(fitting)
         if fitting.named or vectors.settled >= HOPELESS:
-            yield from (moved.stage for moved in vectors.moved())
+            yield from attempts(moved.reduced_set() for moved in vectors.moved())
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
-        for reduced in _fitted(fitting):
-            yield from _calibrated(reduced, fitting)
+        yield from attempts(_calibrated(fit, fitting) for fit in _fits(fitting))
 
 
-def _fitted(fitting: CalibratedFitting) -> Iterator[Reduced]:
+def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
     """Reduced sets of all sizes, fitted in parallel, the largest first."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
     with ThreadPoolExecutor(backend.threads()) as pool:
@@ -57,7 +58,7 @@ def _fitted(fitting: CalibratedFitting) -> Iterator[Reduced]:
             for n in reversed(_sizes(machine, fitting.effort))
         ]
         try:
-            yield from (one.result() for one in reversed(fits))
+            yield from reversed(fits)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -70,15 +71,19 @@ def _sizes(machine: Machine, effort: Effort) -> list[int]:
     return sorted(n for n in sizes if n * _LEAST_SHRINKING <= points)
 
 
-def _calibrated(reduced: Reduced, fitting: CalibratedFitting) -> Iterator[CalibratedReducedSet]:
+def _calibrated(fit: Future[Reduced], fitting: CalibratedFitting) -> Iterator[CalibratedReducedSet]:
     """Stages of one fit with two kinds of half-widths: the rms error of each output, and that of all outputs."""
     machine, measuring = fitting.machine, fitting.measuring
+    with arithmetic():
+        reduced = fit.result()
     error = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
     own: Floats = np.sqrt(np.mean((error / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
     same = np.full_like(own, np.sqrt(np.mean(own**2)))
     levels = Levels.of(reduced.points, reduced.weights, machine.n_outputs)
     for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
-        yield CalibratedReducedSet(machine, levels, half_widths)
+        with arithmetic():
+            stage = CalibratedReducedSet(machine, levels, half_widths)
+        yield stage
 
 
 def _lengths(machine: Machine, rows: Any) -> Floats:

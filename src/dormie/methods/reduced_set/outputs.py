@@ -14,6 +14,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
+from dormie.methods.base import CannotFit
 from dormie.methods.reduced_set import adam
 from dormie.methods.reduced_set.derivatives import Array, KernelDerivatives, unit_kernel
 from dormie.methods.reduced_set.importance import importance
@@ -99,12 +100,12 @@ class Outputs:
 
 
 def _require_single(kernel: Kernel, rows: Floats) -> None:
-    """Raise ValueError for rows whose kernel values, or the squares of these, overflow in float32."""
+    """Raise CannotFit for rows whose kernel values, or the squares of these, overflow in float32."""
     with np.errstate(over="ignore"):
         own = np.einsum("ij,ij->i", rows, rows) if isinstance(kernel, RBF) else kernel.diagonal(rows)
     far = own >= _TOO_LARGE
     if far.any():
-        raise ValueError(
+        raise CannotFit(
             f"{far.sum():,} rows have values of up to {np.abs(rows[far]).max():.2g} times the size usual among support "
             "vectors, and nothing can be fitted beside those: leave them out, or fit in norm, objective='norm'"
         )

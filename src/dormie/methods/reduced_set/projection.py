@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.methods.base import needs_inner_product, require
+from dormie.methods.base import CannotFit, needs_inner_product, require
 from dormie.numerics.cholesky import cholesky, solve_gram
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, kernel_value_error
@@ -63,7 +63,7 @@ class Projection:
             h, h_sizes = self.gram[:n, :n] @ gamma, np.abs(self.gram[:n, :n]) @ sizes
             terms = np.vstack([self.w.squared_norm, -gamma * (2 * g - h)])
             if not (np.abs(terms) < 1e200).all():
-                raise ValueError("reduced_set: weights or vectors are so large that nothing can be certified")
+                raise CannotFit("reduced_set: weights or vectors are so large that nothing can be certified")
             errors = 2 * g_error + self.value_error * sizes.sum(axis=0) + UNIT * (8 * np.abs(g) + (n + 8) * h_sizes)
             error = self.w.squared_norm_error + np.einsum("kc,kc->c", sizes, errors)
         rho2 = np.array([math.fsum(column) for column in terms.T])
@@ -76,7 +76,7 @@ class Projection:
         """
         found = [weights for ridge in _RIDGES if (weights := self._solved(sizes, ridge)) is not None]
         if not found:
-            raise ValueError("reduced_set: the vectors' kernel values are not finite")
+            raise CannotFit("reduced_set: the vectors' kernel values are not finite")
         return [self._least(candidates) for candidates in zip(*found, strict=True)]
 
     def _solved(self, sizes: Sequence[int], ridge: float) -> list[Floats] | None:

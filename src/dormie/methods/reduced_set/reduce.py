@@ -18,6 +18,7 @@ from dormie.convert.libsvm.writer import is_one_class, write_libsvm
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import check_rows, require_finite
 from dormie.machine.rules import ClassRule
+from dormie.methods.base import CannotFit
 from dormie.methods.reduced_set.derivatives import require_derivative
 from dormie.methods.reduced_set.errors import Distance, Errors
 from dormie.methods.reduced_set.fitting import chosen_objective, fit
@@ -224,7 +225,8 @@ def reduce(
     FileNotFoundError
         If the model is a path and there is no such file.
     ValueError
-        If n is less than 1, the options do not fit each other or the kernel, or there are no rows in `rows`.
+        If n is less than 1, the options do not fit each other or the kernel, there are no rows in `rows`, or numbers
+        are too large or too small to fit anything.
 
     Notes
     -----
@@ -258,13 +260,21 @@ def reduce(
     fitted, measured, what = _split(original, rows, exact is None and objective == "outputs", seed)
     if exact is None:
         whole = _tidied(original)
-        reduced = fit(whole, n, fitted, objective=objective, method=method, start=start, seed=seed).machine()
+        reduced = _fitted(whole, n, fitted, objective=objective, method=method, start=start, seed=seed)
     else:
         whole = reduced = exact
     machine = _in_coordinates_of(original, reduced)
     before, after = (FullSum(each).outputs(measured) for each in (original, machine))
     errors = Errors(original.rule, before, after, what)
     return Reduction(machine, original, exact is not None, Distance.between(whole, reduced), errors)
+
+
+def _fitted(machine: Machine, n: int, rows: Any | None, **choices: Any) -> Machine:
+    """The reduced machine; raises ValueError if the machine or the rows leave nothing to fit."""
+    try:
+        return fit(machine, n, rows, **choices).machine()
+    except CannotFit as error:
+        raise ValueError(str(error)) from error
 
 
 def _check_size(n: int) -> None:

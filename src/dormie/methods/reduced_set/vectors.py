@@ -13,7 +13,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.methods.base import CertifiedFitting, Stage
+from dormie.methods.base import CannotFit, CertifiedFitting, Stage, arithmetic
 from dormie.methods.reduced_set.norm import Norm, step_work
 from dormie.methods.reduced_set.rescaling import rescaled
 from dormie.methods.reduced_set.stage import ReducedSet
@@ -37,13 +37,30 @@ class Moved:
 
     vectors: Floats
     steps: int
-    stage: ReducedSet
+    stage: ReducedSet | None
+    why_not: str = ""  # why there is no stage
+
+    @classmethod
+    def of(cls, vectors: Floats, steps: int, w: FeatureVector) -> Moved:
+        try:
+            with arithmetic():
+                return cls(vectors, steps, ReducedSet.project(w.machine, vectors, [len(vectors)], w))
+        except CannotFit as reason:
+            return cls(vectors, steps, None, str(reason))
+
+    def reduced_set(self) -> Iterator[ReducedSet]:
+        """The stage; raises CannotFit if there is none."""
+        if self.stage is None:
+            raise CannotFit(self.why_not)
+        yield self.stage
 
 
 class SharedVectors:
     """Vectors for one machine and sample; `SharedVectors.of` returns the same object to every method.
 
     settled: the share of sample rows that landmarks among the points settle; 1 until geometry has measured it
+
+    Raises CannotFit if the machine's own numbers are out of range.
     """
 
     def __init__(self, fitting: CertifiedFitting) -> None:
@@ -51,24 +68,20 @@ class SharedVectors:
         self.machine: Machine = machine
         self.progress = fitting.progress
         self.most = min(_MOST_VECTORS, machine.n_points, _MOST_COORDINATES // max(machine.n_points, 1))
-        self.w = FeatureVector.of(machine)
         self.settled = 1.0
-        self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, fitting.rows[:_ROWS]))
+        with arithmetic():
+            self.w = FeatureVector.of(machine)
+            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, fitting.rows[:_ROWS]))
         self._rows = fitting.rows
         self._work = fitting.effort.moving_work
         self._moved: list[Moved] = []
 
     @classmethod
     def of(cls, fitting: CertifiedFitting) -> SharedVectors:
-        """The vectors of a fitting, created at the first call; the ValueError of a failure is raised at every call."""
+        """The vectors of a fitting, created at the first call."""
         if "vectors" not in fitting.shared:
-            try:
-                fitting.shared["vectors"] = cls(fitting)
-            except ValueError as error:
-                fitting.shared["vectors"] = error
-        vectors: SharedVectors | ValueError = fitting.shared["vectors"]
-        if isinstance(vectors, ValueError):
-            raise vectors
+            fitting.shared["vectors"] = cls(fitting)
+        vectors: SharedVectors = fitting.shared["vectors"]
         return vectors
 
     def first_points(self, n: int) -> Floats:
@@ -85,10 +98,7 @@ class SharedVectors:
         yield from self._moved
         most = min(self.most, max(self.machine.n_points // _LEAST_SHRINKING, 1))
         while (n := self._next_size(most)) is not None:
-            steps = self._steps(n)
-            vectors = self._move(n, steps)
-            stage = ReducedSet.project(self.machine, vectors, [len(vectors)], self.w)
-            self._moved.append(Moved(vectors, steps, stage))
+            self._moved.append(Moved.of(*self._move(n), self.w))
             yield self._moved[-1]
 
     def _next_size(self, most: int) -> int | None:
@@ -97,21 +107,29 @@ class SharedVectors:
             return min(_FEWEST_VECTORS, most)
         last = self._moved[-1]
         n = min(_FEWEST_VECTORS << (len(self._moved) - 1), most)
-        left = (1 - self.share_settled(last.stage)) * self.machine.n_points
+        settled = 0.0 if last.stage is None else self.share_settled(last.stage)
+        left = (1 - settled) * self.machine.n_points
         # Twice as many vectors cost n evaluations more; if the open rows cost less than that, there is nothing to gain.
         if n >= most or len(last.vectors) < n or left <= n:
             return None
         return min(2 * n, most)
 
-    def _move(self, n: int, steps: int) -> Floats:
-        """The first n points in greedy order, optimised for `steps` steps to lower rho."""
-        vectors = self.first_points(n)
+    def _move(self, n: int) -> tuple[Floats, int]:
+        """The first n points in greedy order, optimised to lower rho, and the steps; 0 if they stay where they are."""
+        vectors, steps = self.first_points(n), self._steps(n)
         if not steps or not len(vectors):
-            return vectors
+            return vectors, 0
         say = f"moving {len(vectors):,} vectors"
         scaled, scale = rescaled(self.machine)
-        objective = Norm(scaled, [len(vectors)], self.w)
-        return scale * objective.minimise(vectors / scale, lambda step: self.progress.say(f"{say}, step {step}"), steps)
+        try:
+            with arithmetic():
+                objective = Norm(scaled, [len(vectors)], self.w)
+                moved = objective.minimise(
+                    vectors / scale, lambda step: self.progress.say(f"{say}, step {step}"), steps
+                )
+        except CannotFit:
+            return vectors, 0
+        return scale * moved, steps
 
     def _steps(self, n: int) -> int:
         """The steps that the allowed work permits; 0 if they are too few to gain anything."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from dormie.machine import Floats
+from dormie.methods.base import CannotFit
 from dormie.numerics.cholesky import cholesky, solve_gram
 
 _REFINEMENTS = 2
@@ -29,7 +30,7 @@ def positive_factor(matrix: Floats) -> Floats:
             return factor
         shift = 10 * shift or _FIRST_SHIFT
         if shift > 1:
-            raise ValueError("the kernel matrix of the vectors is not positive semi-definite")
+            raise CannotFit("the kernel matrix of the vectors is not positive semi-definite")
 
 
 def least_squares(blocks: Blocks, sizes: Sequence[int], ridge: float) -> list[Floats]:

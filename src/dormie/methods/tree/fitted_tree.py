@@ -22,6 +22,7 @@ from dormie.convert import read
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import some, unmapped
 from dormie.machine.typing import Integers
+from dormie.methods.base import CannotFit, arithmetic
 from dormie.methods.reduced_set.fitting import fit
 from dormie.methods.tree.columns import Block, Columns
 from dormie.methods.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, midway
@@ -131,8 +132,9 @@ def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> t
     trunk = int(min(limits.evaluations or np.inf, 2 * _REDUCED) / 2)
     trunk = min(trunk, limits.height or trunk)
     try:
-        reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
-    except ValueError:  # numbers too large, too small, or all equal: only support vectors are used
+        with arithmetic():
+            reduced = {n: _reduced(machine, n, targets, seed) for n in {trunk, _REDUCED} if 0 < n < machine.n_points}
+    except CannotFit:  # numbers too large, too small, or all equal: only support vectors are used
         reduced = {}
     return reduced.get(trunk, points[:0]), np.vstack([points, reduced.get(_REDUCED, points[:0])])
 

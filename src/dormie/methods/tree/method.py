@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.rules import Value
-from dormie.methods.base import EFFORTS, CalibratedFitting, CalibratedStage, Method, Usable
+from dormie.methods.base import (
+    EFFORTS,
+    CalibratedFitting,
+    CalibratedStage,
+    Method,
+    Sample,
+    Usable,
+    arithmetic,
+    attempts,
+)
 from dormie.methods.tree.stage import TreeWalk
 
 _MOST_ROWS = 20_000  # for growing a tree
@@ -32,17 +41,25 @@ class _TreeMethod(Method):
         return Usable()
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
-        machine, measuring = fitting.machine, fitting.measuring
+        machine = fitting.machine
         if not (fitting.named or fitting.effort.rarely_fastest or machine.kernel.is_python):
             return
-        from dormie.methods.tree.fitted_tree import fitted  # here: start-up time, few plans grow a tree
-
         few = fitting.fitting.some(_MOST_ROWS, fitting.seed)
-        for evaluations in fitting.effort.tree_evaluations:
-            if evaluations * _LEAST_SHRINKING <= machine.n_points:
-                fitting.progress.say(f"growing a tree of {evaluations} evaluations per row")
-                tree = fitted(machine, few.rows, evaluations=evaluations, seed=fitting.seed, outputs=few.outputs)
-                yield TreeWalk.calibrated(machine, tree, measuring.rows, measuring.outputs)
+        most = machine.n_points // _LEAST_SHRINKING
+        sizes = (evaluations for evaluations in fitting.effort.tree_evaluations if evaluations <= most)
+        yield from attempts(_grown(fitting, few, evaluations) for evaluations in sizes)
+
+
+def _grown(fitting: CalibratedFitting, sample: Sample, evaluations: int) -> Iterator[TreeWalk]:
+    """The tree with so many evaluations per row, grown on the sample."""
+    from dormie.methods.tree.fitted_tree import fitted  # here: start-up time, few plans grow a tree
+
+    machine, measuring = fitting.machine, fitting.measuring
+    fitting.progress.say(f"growing a tree of {evaluations} evaluations per row")
+    with arithmetic():
+        tree = fitted(machine, sample.rows, evaluations=evaluations, seed=fitting.seed, outputs=sample.outputs)
+        stage = TreeWalk.calibrated(machine, tree, measuring.rows, measuring.outputs)
+    yield stage
 
 
 METHOD = _TreeMethod()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.methods.base import CalibratedFitting, CalibratedStage
-from dormie.planner.certified_candidates import usable_methods
+from dormie.planner.certified_candidates import unless_unfit, usable_methods
 from dormie.planner.options import Options
 from dormie.planner.race import Candidate
 from dormie.planner.risk.disagreement import decay_probabilities, exchange_probabilities
@@ -34,8 +34,4 @@ def candidates(fitting: CalibratedFitting, options: Options) -> Iterator[Candida
 def _fitted(fitting: CalibratedFitting, options: Options) -> Iterator[CalibratedStage]:
     """The stages that the methods fit; a named method that cannot be fitted is an error."""
     for method in usable_methods(fitting.machine, options):
-        try:
-            yield from method.calibrated_candidates(fitting)
-        except ValueError:
-            if fitting.named:
-                raise
+        yield from unless_unfit(method.calibrated_candidates(fitting), options)
