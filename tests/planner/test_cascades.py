@@ -19,7 +19,7 @@ _STAGE = Dense(Machine(RBF(1.0), np.zeros((1, 1)), np.ones(1), np.zeros(1), Sign
 
 
 def _run(family: int, settled: list[bool], costs: list[float], wrong: list[float] | None = None) -> Run:
-    return Run(_STAGE, family, np.array(settled), np.array(wrong or [0.0] * len(settled)), np.array(costs))
+    return Run(_STAGE, 1.0, family, np.array(settled), np.array(wrong or [0.0] * len(settled)), np.array(costs))
 
 
 @st.composite

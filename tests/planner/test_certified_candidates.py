@@ -59,10 +59,10 @@ def test_vectors_that_moved_leave_less_of_w(moons: tuple[Machine, Any]) -> None:
     still, moved = (_reduced(_fitted(moons, "reduced_set", effort=effort)) for effort in ("quick", "normal"))
     assert still.keys() & moved.keys()
     for size in still.keys() & moved.keys():
-        assert moved[size].arrays["rho"] < 0.8 * still[size].arrays["rho"]
+        assert moved[size].half_widths < 0.8 * still[size].half_widths
     points = {tuple(point) for point in moons[0].points}
     for stage in still.values():
-        assert all(tuple(vector) in points for vector in stage.arrays["points"])
+        assert all(tuple(vector) in points for vector in stage.levels.points)
 
 
 def test_free_landmarks_leave_fewer_rows_open_than_as_many_points(moons: tuple[Machine, Any]) -> None:
@@ -180,7 +180,7 @@ def test_landmarks_that_cannot_be_fitted_do_not_drop_optimised_vectors(
     assert len(tried) > 1
     assert len(stages) == len(tried) - 1
     points = {tuple(point) for point in moons[0].points}
-    assert all(tuple(stage.arrays["points"][0]) not in points for stage in stages if isinstance(stage, Geometry))
+    assert all(tuple(stage.span.points[0]) not in points for stage in stages if isinstance(stage, Geometry))
 
 
 def test_a_reduced_set_that_cannot_be_fitted_does_not_drop_larger_ones(
@@ -211,7 +211,7 @@ def test_vectors_that_cannot_be_optimised_stay_points(
     found = _reduced(_fitted(moons, "reduced_set"))
     assert found.keys() == still.keys()
     for size, stage in found.items():
-        np.testing.assert_array_equal(stage.arrays["points"], still[size].arrays["points"])
+        np.testing.assert_array_equal(stage.levels.points, still[size].levels.points)
 
 
 @pytest.mark.parametrize("method", ["geometry", "reduced_set"])

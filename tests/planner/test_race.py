@@ -12,9 +12,10 @@ import dormie
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
-from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics.greedy_order import w_greedy
-from dormie.plan.plan import describe_cascade
+from dormie.plan.cascade import Cascade
 from dormie.planner.race import Candidate, Race, best_of
 from dormie.predictor import cascade as flow
 
@@ -23,22 +24,22 @@ def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tupl
     machine, rows = dormie.read(moons[0]), moons[1]
     useless = ReducedSet.project(machine, machine.points[:1], [1])
     assert not useless.decide(rows).settled.any()  # type: ignore[union-attr]
-    stages, trials = Race.between(Dense(machine), [Candidate([useless])], rows).winner()
-    assert describe_cascade(stages) == "dense"
+    found, trials = Race.between(Dense(machine), [Candidate(useless)], rows).winner()
+    assert str(found) == "dense"
     assert {trial.stages for trial in trials} == {"dense", "reduced_set(1) -> dense"}
-    stages, _ = Race.between(Dense(machine), [Candidate([useless])], rows).winner(dense_alone=False)
-    assert describe_cascade(stages) == "reduced_set(1) -> dense"
+    found, _ = Race.between(Dense(machine), [Candidate(useless)], rows).winner(dense_alone=False)
+    assert str(found) == "reduced_set(1) -> dense"
 
 
 def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[SVC, Any]) -> None:
     machine, rows = dormie.read(moons[0]), moons[1]
     landmarks = machine.points[w_greedy(machine, 32)]
     tried = [FastStopping(machine), Geometry.build(machine, landmarks), ReducedSet.project(machine, landmarks, [32])]
-    stages, trials = Race.between(Dense(machine), [Candidate([stage]) for stage in tried], rows).winner()
+    found, trials = Race.between(Dense(machine), [Candidate(stage) for stage in tried], rows).winner()
     described = [trial.stages for trial in trials]
     assert len(set(described)) == len(described)
     assert {f"{stage} -> dense" for stage in tried} <= set(described)
-    assert describe_cascade(stages) in described
+    assert str(found) in described
     for trial in trials:
         if trial.stages == f"{tried[1]} -> dense":
             assert trial.settled == pytest.approx(np.mean(tried[1].decide(rows).settled))  # type: ignore[arg-type]
@@ -46,15 +47,16 @@ def test_trials_tell_of_every_stage_and_of_the_winner_once(moons: tuple[SVC, Any
 
 def test_cascades_get_cheaper_as_more_rows_may_be_wrong(moons: tuple[SVC, Any]) -> None:
     machine, rows = dormie.read(moons[0]), moons[1]
-    rough = ReducedSet.calibrated(machine, machine.points[:3], [np.ones((3, 1))], np.array([[1.0]]))
-    family = Candidate([rough.cautious(caution) for caution in (0.1, 1.0, 3.0)], [np.full(len(rows), 0.05)] * 3)
+    levels = Levels.of(machine.points[:3], [np.ones((3, 1))], 1)
+    rough = CalibratedReducedSet(machine, levels, np.array([[1.0]]))
+    family = Candidate(rough, (0.1, 1.0, 3.0), [np.full(len(rows), 0.05)] * 3)
     none, few, all_rows = Race.between(Dense(machine), [family], rows).cheapest_within([0.0, 0.5, 1.0])
-    assert none == ()
-    wrong = [np.mean(flow.run((*stages, Dense(machine)), rows).settled_by == 0) for stages in (few, all_rows)]
+    assert none == Cascade.of()
+    wrong = [np.mean(flow.run(early.before(Dense(machine)), rows).settled_by == 0) for early in (few, all_rows)]
     assert wrong[0] <= wrong[1]
-    assert all_rows == (family.stages[0],)  # the boldest settles the most
-    sure = Race.between(Dense(machine), [Candidate([rough], [0.3])], rows).cheapest_within([0.29])
-    assert sure == [()] or not rough.decide(rows).settled.all()  # type: ignore[union-attr]
+    assert all_rows == Cascade((rough,), (0.1,))  # the boldest settles the most
+    sure = Race.between(Dense(machine), [Candidate(rough, (1.0,), [0.3])], rows).cheapest_within([0.29])
+    assert sure == [Cascade.of()] or not rough.decide(rows).settled.all()  # type: ignore[union-attr]
 
 
 def test_the_least_of_several_rounds_is_kept() -> None:

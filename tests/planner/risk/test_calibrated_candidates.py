@@ -12,7 +12,7 @@ import dormie
 from dormie.machine import Machine
 from dormie.methods.base import CannotFit
 from dormie.methods.nearest import Nearest
-from dormie.methods.reduced_set import Reduced, ReducedSet, method
+from dormie.methods.reduced_set import CalibratedReducedSet, Reduced, method
 from dormie.planner.options import Options
 from dormie.planner.risk import calibrated_candidates
 from tests.planner.risk.fittings import calibrated_fitting
@@ -32,21 +32,21 @@ def test_calibrated_candidates_come_at_several_cautions_with_their_chances_of_di
     svc, rows, _ = moons
     fitting = calibrated_fitting(dormie.read(svc), rows[:500], rows[500:700], effort, names is not None)
     families = [*calibrated_candidates.candidates(fitting, Options(names))]
-    assert {family.stages[0].name for family in families} == expected
+    assert {family.stage.name for family in families} == expected
     for family in families:
-        cautions = [stage.caution for stage in family.stages]  # type: ignore[attr-defined]
+        cautions = list(family.cautions)
         assert len(cautions) > 3
         assert cautions == sorted(cautions)
-        assert not any(stage.certified for stage in family.stages)
+        assert not family.stage.certified
         assert len(family.disagreement) == len(cautions)
-        boldest, careful = family.stages[0], family.stages[-1]
-        assert np.mean(boldest.decide(rows).settled) >= np.mean(careful.decide(rows).settled)  # type: ignore[arg-type]
+        boldest, careful = (family.stage.decide(rows, caution) for caution in (cautions[0], cautions[-1]))
+        assert np.mean(boldest.settled) >= np.mean(careful.settled)  # type: ignore[arg-type]
 
 
 def _sizes(svc: SVC, rows: Any, *names: str) -> list[int]:
     fitting = calibrated_fitting(dormie.read(svc), rows[:500], rows[500:700], "normal", bool(names))
     families = calibrated_candidates.candidates(fitting, Options(names or None))
-    return [stage.sizes[-1] for family in families if isinstance(stage := family.stages[0], ReducedSet)]
+    return [stage.sizes[-1] for family in families if isinstance(stage := family.stage, CalibratedReducedSet)]
 
 
 @pytest.mark.parametrize("names", [(), ("reduced_set",)])
@@ -74,8 +74,8 @@ def test_the_other_form_of_nearest_remains(moons: tuple[SVC, Any, Any], monkeypa
     svc, rows, _ = moons
     fitting = calibrated_fitting(dormie.read(svc), rows[:300], rows[300:400], "quick", named=True)
     [family] = calibrated_candidates.candidates(fitting, Options(("nearest",)))
-    assert isinstance(family.stages[0], Nearest)
-    assert family.stages[0].form == "cells"
+    assert isinstance(family.stage, Nearest)
+    assert family.stage.ordering.form == "cells"
 
 
 def test_a_method_that_can_fit_nothing_is_an_error_only_where_it_was_asked_for(

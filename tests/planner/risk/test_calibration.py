@@ -132,7 +132,7 @@ def test_the_walk_goes_on_while_plans_pass_and_gives_the_boldest() -> None:
     evidence = found.risk.evidence
     assert found.index == 2
     assert (found.risk.alpha, found.risk.confidence, found.risk.per_class) == (0.05, 0.95, False)
-    assert (evidence.caution, evidence.disagreements, evidence.rows) == (3.0, 4, 200)  # the third from the boldest
+    assert (evidence.rank, evidence.disagreements, evidence.rows) == (3, 4, 200)  # the third from the boldest
     assert evidence.p_value == p_value(200, 4, 0.05)
     assert evidence.tested == 4
     assert evidence.seed == 7
@@ -145,7 +145,7 @@ def test_the_walk_goes_on_while_plans_pass_and_gives_the_boldest() -> None:
 def test_where_all_plans_pass_the_boldest_has_rank_1() -> None:
     found = certify(_wrong_on(0, 1, 2), _as_it_is, 0.05, 0.95)
     assert found is not None
-    assert (found.index, found.risk.evidence.caution, found.risk.evidence.tested) == (2, 1.0, 3)
+    assert (found.index, found.risk.evidence.rank, found.risk.evidence.tested) == (2, 1, 3)
 
 
 def test_plans_may_be_anything_and_those_behind_the_first_failure_are_not_looked_at() -> None:
@@ -219,7 +219,7 @@ def test_the_walk_is_that_of_the_slow_twin(data: st.DataObject) -> None:
     expected = naive.boldest(groups, 0.06, 0.9)
     assert (None if found is None else found.index) == expected
     if found is not None:
-        assert found.risk.evidence.caution == plans - found.index
+        assert found.risk.evidence.rank == plans - found.index
         assert found.risk.evidence.tested == naive.tested(groups, 0.06, 0.9)
 
 

@@ -47,17 +47,13 @@ class _TellsSides(StageByHand, CalibratedStage):
     name = "tells_sides"
     words = "tells sides"
 
-    def __init__(self, takes: Floats, caution: float = 1.0) -> None:
-        self.takes, self.caution = takes, caution
+    certified = False
 
-    def cautious(self, caution: float) -> _TellsSides:
-        return _TellsSides(self.takes, caution)
+    def __init__(self, takes: Floats) -> None:
+        self.takes = takes
 
-    def decide(self, rows: Any) -> Decisions:  # noqa: ARG002 - the protocol's
-        return Decisions((self.takes > self.caution).astype(int), np.ones(len(self.takes), dtype=bool), 1)
-
-    def estimate(self, rows: Any) -> None:  # noqa: ARG002 - the protocol's
-        return None
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - the protocol's
+        return Decisions((self.takes > caution).astype(int), np.ones(len(self.takes), dtype=bool), 1)
 
 
 def _expected_wrong(takes: Floats, cautions: Floats) -> Floats:
@@ -92,9 +88,9 @@ def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[S
     found = decay_probabilities(stage, cautions, rows, machine.rule.answer(outputs))
     totals = [float(chances.sum()) for chances in found]
     assert totals == sorted(totals, reverse=True)
-    seen = stage.cautious(0.1).decide(rows)
+    seen = stage.decide(rows, 0.1)
     assert totals[0] == pytest.approx(np.sum(seen.settled & (seen.answers != machine.rule.answer(outputs))) + 0.5)
     for caution, chances in zip(cautions, found, strict=True):
-        settled = stage.cautious(caution).decide(rows).settled
+        settled = stage.decide(rows, caution).settled
         assert settled is not None
         assert not chances[~settled].any()

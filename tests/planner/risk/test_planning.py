@@ -19,16 +19,18 @@ from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods import METHODS
-from dormie.methods.base import CertifiedFitting, Method, Stage, Usable
+from dormie.methods.base import EFFORTS, CertifiedFitting, Method, Usable
 from dormie.methods.dense import Dense
-from dormie.methods.geometry import Geometry
-from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.reduced_set import CalibratedReducedSet
+from dormie.methods.reduced_set.levels import Levels
+from dormie.numerics import backend
+from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact, Risk
 from dormie.planner.options import Options, RiskRequest
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated_candidates
 from dormie.planner.risk.calibration import certify
-from dormie.planner.risk.planning import Parts, RiskPlanner, sequence_of_plans
+from dormie.planner.risk.planning import CertifyingRows, Parts, RiskPlanner, sequence_of_plans
 from dormie.predictor import cascade as flow
 from dormie.progress import Progress
 from tests.planner.risk.fittings import calibrated_fitting
@@ -105,37 +107,49 @@ def test_rows_that_certify_are_left_out_of_those_to_fit_on(moons: tuple[SVC, Any
     assert len(Parts.of(machine, whole[:2000], whole[2000:], _RISK, 0).fitting) == 2000
 
 
-def test_only_stages_without_a_certificate_are_scaled(moons: tuple[SVC, Any, Any]) -> None:
-    machine = dormie.read(moons[0])
-    sure = ReducedSet.project(machine, machine.points[:8], [8])
-    calibrated = ReducedSet.calibrated(machine, machine.points[:8], [np.ones((8, 1))], np.array([[0.5]])).cautious(3.0)
-    landmarks = Geometry.build(machine, machine.points[:8])
-    scaled = [stage.scaled(2.0) for stage in (calibrated, sure, landmarks)]
-    assert scaled[1:] == [sure, landmarks]
-    assert scaled[0].caution == 6.0  # type: ignore[attr-defined]
-    np.testing.assert_allclose(scaled[0].arrays["rho"], 3.0)  # type: ignore[attr-defined]
-
-
 def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any, Any]) -> None:
     machine, rows = dormie.read(moons[0]), moons[2][:1000]
     rng = np.random.default_rng(0)
-    rough = ReducedSet.calibrated(machine, machine.points[:5], [rng.normal(size=(5, 1))], np.array([[0.3]]))
-    careful = rough.cautious(2.0)
-    cascades = [(careful,), (careful,), (rough,)]
-    plans = sequence_of_plans(cascades, Dense(machine))
-    cautions = [stages[0].caution for stages in plans]  # type: ignore[attr-defined]
+    levels = Levels.of(machine.points[:5], [rng.normal(size=(5, 1))], 1)
+    rough = Cascade.of(CalibratedReducedSet(machine, levels, np.array([[0.3]])))
+    plans = sequence_of_plans([rough.scaled(2.0), rough.scaled(2.0), rough], Dense(machine))
+    cautions = [plan.cautions[0] for plan in plans]
     assert cautions == sorted(cautions, reverse=True)
     assert len(set(cautions)) == len(cautions)  # the cascade that was chosen twice is there once
     assert {2.0, 1.0} <= set(cautions)
-    settled = [np.count_nonzero(flow.run(stages, rows).settled_by == 0) for stages in plans]
+    settled = [np.count_nonzero(flow.run(plan, rows).settled_by == 0) for plan in plans]
     assert settled == sorted(settled)
-    assert all(not stages[-1].certified for stages in plans)
+    assert all(not plan.stages[-1].certified for plan in plans)
+
+
+def test_all_cautions_share_the_packed_vectors(moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten cautions in the race and some forty plans to certify: the native core lays the vectors out once."""
+    packed: list[int] = []
+
+    def counting(*arguments: Any) -> Any:
+        packed.append(len(arguments[1]))
+        return native(*arguments)
+
+    native = backend.extension.ReducedSet
+    monkeypatch.setattr(backend.extension, "ReducedSet", counting)
+    svc, fit_rows, rows = moons
+    options = Options(("reduced_set",), EFFORTS["quick"], 0, _RISK)
+    machine = dormie.read(svc)
+    parts = Parts.of(machine, rows, fit_rows, _RISK, 0)
+    planner = RiskPlanner(machine, options, _RISK, parts, Progress())
+    race = planner._race(Dense(machine), planner._calibrated_candidates())
+    plans = planner._plans(race)
+    planner._certify(plans, CertifyingRows.of(parts.certifying, Dense(machine), _RISK))
+    assert len(plans) > 20
+    assert len({run.caution for run in race.runs}) == 10
+    assert sorted(packed) == sorted({*packed})  # a set of each size, packed once
+    assert len(race.runs) == 10 * len(packed) > 0
 
 
 class _Recorder(Method):
     """Has no candidates, and keeps the efforts at which certified ones were asked for."""
 
-    stage = Dense
+    stages = (Dense,)
 
     def __init__(self) -> None:
         self.efforts: list[str] = []
@@ -143,7 +157,7 @@ class _Recorder(Method):
     def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - the protocol's
         return Usable()
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         self.efforts.append(fitting.effort.name)
         yield from ()
 
@@ -232,10 +246,11 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
     fitting = calibrated_fitting(machine, X[:1500], X[1500:2500], "quick", named=True)
     full, options = Dense(machine), Options(("reduced_set", "linear_filter"))
     race = Race.between(full, calibrated_candidates.candidates(fitting, options), X[1500:2500])
-    plans = sequence_of_plans([*filter(None, race.cheapest_within([0.2 * alpha, alpha, 3 * alpha]))], full)
+    cascades = race.cheapest_within([0.2 * alpha, alpha, 3 * alpha])
+    plans = sequence_of_plans([each for each in cascades if len(each)], full)
     population = X[2500:]
     right = full.decide(population).answers
-    wrong = [flow.run(stages, population).answers != right for stages in plans]
+    wrong = [flow.run(plan, population).answers != right for plan in plans]
     rates = np.mean(wrong, axis=1)
     assert rates.min() < alpha < rates.max()  # there are good plans and bad ones
     random, broken = np.random.default_rng(0), 0
