@@ -78,7 +78,7 @@ def _left(made: Machine, order: npt.NDArray[np.intp]) -> float:
 def test_w_greedy_lowers_rho_further_than_other_orders() -> None:
     made, _ = machine(RBF(0.3), 100, 3)
     stages = [Geometry.build(made, made.points[order]) for order in (w_greedy(made, 25), np.arange(25), sgma(made, 25))]
-    rho = [float(stage.arrays["rho"][-1, 0]) for stage in stages]
+    rho = [float(stage.span.rho[-1, 0]) for stage in stages]
     assert rho[0] < min(rho[1:])
 
 

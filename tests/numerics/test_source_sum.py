@@ -130,7 +130,7 @@ def test_native_numpy_and_the_letter_give_the_same_bits(kernel: Any, blas: bool)
             dense = form.toarray() if sparse else form
             expected = naive_source.outputs(each, dense, sparse)
             np.testing.assert_array_equal(SourceSum(each).outputs(form), expected)
-            np.testing.assert_array_equal(source_reference.source_outputs(each, form), expected)
+            np.testing.assert_array_equal(source_reference.source_outputs(each, form, sparse), expected)
 
 
 def test_steps_that_underflow_on_the_way_are_counted() -> None:

@@ -107,6 +107,12 @@ def contained(middle: Floats, radius: Floats, exact: list[list[Any]]) -> np.ndar
     return held
 
 
+def between(low: Floats, high: Floats, exact: list[list[Any]]) -> np.ndarray[Any, Any]:
+    """Whether low <= exact <= high, asked in real numbers."""
+    held = [[a <= real <= b for a, b, real in zip(*row, strict=True)] for row in zip(low, high, exact, strict=True)]
+    return np.array(held, dtype=bool).reshape(low.shape)
+
+
 def sign(outputs: Sequence[float], zero: int) -> int:
     return zero if outputs[0] == 0 else int(outputs[0] > 0)
 

@@ -16,7 +16,7 @@ from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Sigmoid
 from dormie.machine.rules import Sign
 from dormie.methods import METHODS
-from dormie.methods.base import EFFORTS, CannotFit, CertifiedFitting, Method, Stage, Usable, attempts
+from dormie.methods.base import EFFORTS, CannotFit, CertifiedFitting, CertifiedStage, Method, Stage, Usable, attempts
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
@@ -104,7 +104,7 @@ def test_where_landmarks_settle_nothing_no_time_goes_into_moving_vectors() -> No
 class _Patchy(Method):
     """Has three candidates, of which the second cannot be fitted, or none can."""
 
-    stage = FarAway
+    stages = (FarAway,)
 
     def __init__(self, can: tuple[bool, ...] = (True, False, True), error: type[Exception] = CannotFit) -> None:
         self.can, self.error = can, error
@@ -112,10 +112,10 @@ class _Patchy(Method):
     def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - the protocol's
         return Usable()
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         yield from attempts(self._fitted(fitting.machine, number) for number in range(3))
 
-    def _fitted(self, machine: Machine, number: int) -> Iterator[Stage]:
+    def _fitted(self, machine: Machine, number: int) -> Iterator[CertifiedStage]:
         if not self.can[number]:
             raise self.error(f"candidate {number} is too large")
         yield FarAway(machine, machine.points[0], float(number))
@@ -143,7 +143,7 @@ def test_a_method_that_can_fit_nothing_is_an_error_only_where_it_was_asked_for(
 class _Ends(_Patchy):
     """Raises CannotFit after its first candidate, without `attempts`."""
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         for number in range(3):
             yield from self._fitted(fitting.machine, number)
 

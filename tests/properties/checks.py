@@ -21,17 +21,18 @@ from tests.oracles import source_sum as naive_source
 EXP2_ERROR = 4.0  # exp2_error_units, as native/simd/ops.hpp states it
 
 
-def core(machine: Machine) -> Any:
-    """The native core for a machine; its methods take rows, or the parts of a CSR matrix, and a number of threads."""
-    found = native.build(machine, native.extension.Dense)
-    assert found is not None
+def core(machine: Machine) -> native.extension.Dense:
+    """The native core of a machine's full sum; its methods take rows and a number of threads."""
+    found = FullSum(machine).core
+    assert isinstance(found, native.extension.Dense)
     return found
 
 
-def csr_arguments(rows: Any, index: type = np.int32) -> tuple[Any, ...]:
-    """The parts of a CSR matrix of the rows, as the native core takes them."""
+def csr(rows: Any, index: type = np.int32) -> Any:
+    """The rows as a CSR array with indices of a type."""
     matrix = scipy.sparse.csr_array(rows)
-    return matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index), matrix.shape[1]
+    matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
+    return matrix
 
 
 def term_sizes(kernel: Kernel, rows: Floats, points: Floats) -> Floats:
@@ -79,8 +80,8 @@ def outputs_do_not_depend_on_company(machine: Machine, rows: Floats) -> None:
             "reversed": [part[::-1] for part in method(rows[::-1], 1)],
             "beside dense rows": [part[: len(rows)] for part in method(np.vstack([rows, many + 1]), 1)],
             "beside zeros": [part[: len(rows)] for part in method(np.vstack([rows, many * 0]), 1)],
-            "csr": method(*csr_arguments(rows), 1),
-            "csr, long indices": method(*csr_arguments(rows, np.int64), 3),
+            "csr": method(csr(rows), 1),
+            "csr, long indices": method(csr(rows, np.int64), 3),
             "two rows, four threads": [part[:2] for part in method(rows[:2], 4)],
             "many, three threads": [part[: len(rows)] for part in method(many, 3)],
         }
@@ -94,7 +95,7 @@ def answers_agree(machine: Machine, rows: Any) -> None:
     found = Dense(machine).decide(np.asarray(rows))
     own = naive_source.outputs(machine, rows)
     np.testing.assert_array_equal(SourceSum(machine).outputs(np.asarray(rows)), own)
-    np.testing.assert_array_equal(source_reference.source_outputs(machine, rows), own)
+    np.testing.assert_array_equal(source_reference.source_outputs(machine, rows, sparse=False), own)
     if not isinstance(machine.rule, Value):
         with np.errstate(invalid="ignore", over="ignore"):
             np.testing.assert_array_equal(found.answers, machine.rule.answer(own))

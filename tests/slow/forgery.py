@@ -23,12 +23,13 @@ from dormie.machine.kernels import Kernel
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
-from dormie.methods.dense import Dense
+from dormie.methods.dense import Dense, Float32Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
-from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.rounding import kernel_sum_margin
@@ -77,12 +78,13 @@ def genuine(kernel: int, rule: int, bold: bool) -> Document:
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
     bold = bold and not isinstance(machine.rule, Value)
     stages = _bold_stages(machine) if bold else _certified_stages(machine)
-    dense = Dense(machine, certified=not bold)
+    last = Float32Dense(machine) if bold else Dense(machine)
+    cascade = Cascade.of(*stages, last).scaled(1.5)
     guarantee = _risk(machine) if bold else _certified(machine)
     source = Source("SVC(C=1.0)", 44, {"numpy": "2.0", "scikit-learn": "1.5"}, 0.25)
     trials = (Trial("dense", 0.0, 12.5), Trial("geometry(8) -> dense", 0.75, 3.5))
-    plan = Plan(machine, Cascade.of(*stages, dense), guarantee, source, ("center", "quadratic"), trials, "a note" if bold else "")
-    return describe(plan)
+    rewrites, note = ("center", "quadratic"), "a note" if bold else ""
+    return describe(Plan(machine, cascade, guarantee, source, rewrites, trials, note))
 
 
 def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
@@ -129,8 +131,8 @@ def _bold_stages(machine: Machine) -> list[Stage]:
     tree = greedy(machine, rows, height=4)
     stages.append(TreeWalk.calibrated(machine, tree, rows))
     if machine.kernel.positive_semidefinite:
-        weights = [machine.weights[:4]]
-        stages.append(ReducedSet.calibrated(machine, machine.points[:4], weights, np.ones((1, machine.n_outputs))))
+        levels = Levels.of(machine.points[:4], [machine.weights[:4]], machine.n_outputs)
+        stages.append(CalibratedReducedSet(machine, levels, np.ones((1, machine.n_outputs))))
     return stages
 
 
@@ -144,7 +146,7 @@ def _certified(machine: Machine) -> Guarantee:
 
 def _risk(machine: Machine) -> Risk:
     classes = (Count("a", 4000, 0), Count("b", 1000, 1)) if machine.n_outputs > 1 else ()
-    evidence = Evidence(5000, 1 if classes else 0, 0.01, 2.0, 3, "2024-12-31", 5, {"dormie": "0.1"}, classes)
+    evidence = Evidence(5000, 1 if classes else 0, 0.01, 2, 3, "2024-12-31", 5, {"dormie": "0.1"}, classes)
     return Risk(0.01, 0.95, evidence)
 
 
@@ -312,7 +314,7 @@ class _Forgery:
 
     def _repeat_stages(self) -> None:
         if isinstance(self.schema.get("stages"), list):
-            plain = {"name": self._one_of(["fast_stopping", "dense"]), "numbers": {}, "arrays": {}}
+            plain = _plain_stage(self._one_of(["fast_stopping", "dense"]))
             self.schema["stages"][:0] = [plain] * int(self._one_of([1, 5, 14, 20, 2000]))
 
     def _other_guarantee(self) -> None:
@@ -402,7 +404,7 @@ class _Forgery:
         self.arrays = {name: array for name, array in self.arrays.items() if name in _KEPT}
         machine |= {"rule": {"name": "value", "tolerance": 0.0, "flat": False}, "feature_names": None}
         stages = self._one_of([["dense"], ["fast_stopping", "dense"]])
-        self.schema["stages"] = [{"name": name, "numbers": {}, "arrays": {}} for name in stages]
+        self.schema["stages"] = [_plain_stage(name) for name in stages]
         self.schema |= {"guarantee": {"name": "exact"}, "arrays": {}}
 
     def _more_cells(self) -> None:
@@ -494,6 +496,11 @@ _FEATURE_AXES = {
 }
 _KEPT = _OUTPUT_AXES.keys() | _FEATURE_AXES.keys()
 _CELLS = {"centers": 0, "orders": 0, "middle": 1, "half": 1}
+
+
+def _plain_stage(name: str) -> dict[str, Any]:
+    """A certified stage without data of its own, as the schema has it."""
+    return {"name": name, "certified": True, "caution": 1.0, "numbers": {}, "arrays": {}}
 
 
 def _repeated(array: Array, times: int, axis: int) -> Array:

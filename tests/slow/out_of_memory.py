@@ -27,7 +27,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import OneVsOneVote, Sign
 from dormie.methods import tree
-from dormie.methods.base import Stage
+from dormie.methods.base import Stage, certified_among
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -77,11 +77,10 @@ def calls(outputs: int) -> Iterator[tuple[str, Call]]:
     for name, stage in stages(made, rows):
         for what, x in (("dense", rows), ("sparse", sparse), ("refused", refused)):
             yield f"{name}, {what}", partial(stage.decide, x)
-        if isinstance(stage, Dense):
-            yield f"{name}, intervals", partial(stage.full_sum.interval, rows)
-            yield f"{name}, few rows", partial(stage.full_sum.interval, rows[:100])
-        elif isinstance(stage, FastStopping | Geometry | ReducedSet):
-            yield f"{name}, intervals", partial(stage.interval, rows, 1)
+        yield f"{name}, estimates", partial(stage.estimate, rows)
+        for certified in certified_among([stage]):
+            yield f"{name}, intervals", partial(certified.interval, rows, made.n_points)
+    yield "dense, few rows", partial(Dense(made).full_sum.interval, rows[:100])
     for what, x in (("dense", rows), ("sparse", sparse), ("refused", refused)):
         yield f"the source's sum, {what}", partial(SourceSum(made).outputs, x)
     yield "differences", partial(Dense(replace(made, points=made.points + 1e9)).decide, rows + 1e9)

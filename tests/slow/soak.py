@@ -27,7 +27,7 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rows import mapped
 from dormie.machine.rules import Rule, Value
-from dormie.methods.base import CannotFit, Stage
+from dormie.methods.base import CannotFit, CertifiedStage
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -116,9 +116,9 @@ def _check_machine(rng: Generator, tally: Tally) -> None:
     truth = _truth(machine, rows)
     for stage in _stages(rng, machine, dense):
         _check_answers(stage, truth, tally)
-        for low, high in _intervals(rng, stage, rows):
-            _check_interval(stage, truth, low, high)
-            tally.intervals += len(low)
+        low, high = stage.interval(rows, _some_budget(rng, stage))
+        _check_interval(stage, truth, low, high)
+        tally.intervals += len(low)
     tally.rows += len(truth.outside)
     tally.inside += int((~truth.outside).sum())
 
@@ -140,7 +140,7 @@ def _truth(machine: Machine, rows: Any) -> Truth:
     return Truth(machine, rows, real, reach, own if isinstance(rule, Value) else rule.answer(own), outside, compared)
 
 
-def _check_answers(stage: Stage, truth: Truth, tally: Tally) -> None:
+def _check_answers(stage: CertifiedStage, truth: Truth, tally: Tally) -> None:
     """Settled answers are the oracle's outside r(x), and the machine's own inside: so they are its own everywhere."""
     found, rule = stage.decide(truth.rows), truth.machine.rule
     settled = np.ones(len(truth.outside), dtype=bool) if found.settled is None else found.settled
@@ -156,22 +156,13 @@ def _check_answers(stage: Stage, truth: Truth, tally: Tally) -> None:
         raise AssertionError(_report(stage, truth, found.answers, int(row)))
 
 
-def _intervals(rng: Generator, stage: Stage, rows: Any) -> Iterator[tuple[Floats, Floats]]:
-    """Low and high ends of all outputs, at some budget."""
-    if isinstance(stage, FastStopping):
-        yield stage.interval(rows, 256)
-        return
-    if isinstance(stage, Dense):
-        middle, radius = stage.full_sum.interval(rows)
-    elif isinstance(stage, Geometry):
-        middle, radius = stage.interval(rows, int(rng.integers(1, stage.budget + 1)))
-    else:
-        assert isinstance(stage, ReducedSet)
-        middle, radius = stage.interval(rows, int(rng.integers(len(stage.sizes))))
-    yield middle - radius, middle + radius
+def _some_budget(rng: Generator, stage: CertifiedStage) -> int:
+    """One at which the interval is finite."""
+    budgets = stage.budgets or (stage.machine.n_points,)  # fast stopping has none before the full sum of few terms
+    return budgets[int(rng.integers(len(budgets)))]
 
 
-def _check_interval(stage: Stage, truth: Truth, low: Floats, high: Floats) -> None:
+def _check_interval(stage: CertifiedStage, truth: Truth, low: Floats, high: Floats) -> None:
     """The ends themselves round, and so does the oracle, by less than a thousandth of r(x)."""
     assert not np.isnan(low).any(), f"{stage}: a low end is NaN, {truth.machine!r}"
     assert not np.isnan(high).any(), f"{stage}: a high end is NaN, {truth.machine!r}"
@@ -185,7 +176,7 @@ def _check_interval(stage: Stage, truth: Truth, low: Floats, high: Floats) -> No
         )
 
 
-def _report(stage: Stage, truth: Truth, answers: Any, row: int) -> str:
+def _report(stage: CertifiedStage, truth: Truth, answers: Any, row: int) -> str:
     rows, machine = truth.rows, truth.machine
     values = rows[[row]].toarray()[0] if scipy.sparse.issparse(rows) else rows[row]
     where = "outside" if truth.outside[row] else "inside"
@@ -235,8 +226,8 @@ def _random_kernel(rng: Generator, points: Floats) -> Kernel:
     return kernels[int(rng.integers(len(kernels)))]
 
 
-def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[Stage]:
-    stages: list[Stage] = [dense]
+def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[CertifiedStage]:
+    stages: list[CertifiedStage] = [dense]
     if machine.kernel.positive_semidefinite:
         stages.append(FastStopping(machine))
         with contextlib.suppress(ValueError, CannotFit):  # numbers that leave nothing to certify are refused

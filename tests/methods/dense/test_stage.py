@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Polynomial
-from dormie.methods.dense import Dense
+from dormie.methods.dense import METHOD, Dense, Float32Dense, cheapest
 from dormie.numerics import reference
 from tests.oracles import full_sum as naive
 from tests.properties import checks
@@ -81,10 +81,12 @@ def test_threads_change_nothing(rows: int) -> None:
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_a_wish_for_no_threads_is_taken_as_one() -> None:
+def test_a_call_for_no_threads_has_the_default_number() -> None:
     made, rows = machine(RBF(0.1), 40_000, 100)
-    np.testing.assert_array_equal(checks.core(made).outputs(rows, 0)[0], checks.core(made).outputs(rows, 1)[0])
-    np.testing.assert_array_equal(checks.core(made).outputs(rows, -5)[0], checks.core(made).outputs(rows, 1)[0])
+    core = checks.core(made)
+    one = core.outputs(rows, 1)[0]
+    for found in (core.outputs(rows), core.outputs(rows, 0), core.outputs(rows, -5)):
+        np.testing.assert_array_equal(found[0], one)
 
 
 def _layouts(rows: Floats) -> dict[str, np.ndarray[Any, Any]]:
@@ -131,17 +133,20 @@ def test_unordered_repeated_and_stored_zero_entries_of_csr_count_as_in_scipy(ind
     made, _ = machine(Polynomial(0.5, 1.0, 3), 50, 7)
     data = np.array([1.0, 0.0, 2.0, -1.5, 0.25, 4.0], dtype=dtype)
     indices, indptr = np.array([6, 1, 0, 6, 3, 3], dtype=index), np.array([0, 4, 4, 6], dtype=index)
-    dense = scipy.sparse.csr_array((data.astype(np.float64), indices, indptr), shape=(3, 7)).toarray()
+    sparse = scipy.sparse.csr_array((data, indices, indptr), shape=(3, 7))
+    assert sparse.indices.dtype == index
+    assert not sparse.has_canonical_format
+    dense = sparse.astype(np.float64).toarray()
     assert dense[0, 6] == -0.5
     core = checks.core(made)
-    np.testing.assert_array_equal(core.outputs(data, indices, indptr, 7, 1)[0], core.outputs(dense, 1)[0])
+    np.testing.assert_array_equal(core.outputs(sparse, 1)[0], core.outputs(dense, 1)[0])
 
 
 def test_no_rows_give_no_outputs_and_no_answers() -> None:
     made, rows = machine(RBF(0.2), 50, 7, 3)
     core = checks.core(made)
     assert core.outputs(rows[:0], 2)[0].shape == (0, 3)
-    assert core.outputs(*checks.csr_arguments(rows[:0]), 2)[0].shape == (0, 3)
+    assert core.outputs(checks.csr(rows[:0]), 2)[0].shape == (0, 3)
     assert core.decide(rows[:0], True, 2)[0].shape == (0,)
 
 
@@ -179,8 +184,10 @@ def test_the_definition_agrees_with_real_numbers() -> None:
 def test_float32_answers_differ_from_exact_ones_at_the_decision_boundary_only(kernel: Kernel, outputs: int) -> None:
     made, rows = machine(kernel, 300, 5, outputs)
     exact = Dense(made)
-    float32 = exact.float32_only()
-    assert (exact.certified, float32.certified, float32.exact().certified) == (True, False, True)
+    float32 = cheapest(exact)
+    assert isinstance(float32, Float32Dense)
+    assert float32.full_sum is exact.full_sum
+    assert (exact.certified, float32.certified) == (True, False)
     assert (str(exact), str(float32)) == ("dense", "dense(float32)")
     different = exact.decide(rows).answers != float32.decide(rows).answers
     middle, radius = checks.core(made).interval(rows, 1)  # float32
@@ -190,12 +197,13 @@ def test_float32_answers_differ_from_exact_ones_at_the_decision_boundary_only(ke
 
 def test_a_float32_stage_stays_so_in_files_and_pickles() -> None:
     made, rows = machine(RBF(0.5), 40, 3)
-    float32 = Dense(made).float32_only()
-    assert not Dense.restore(made, *float32.state()).certified
-    assert Dense.restore(made, *Dense(made).state()).certified
-    again = pickle.loads(pickle.dumps(float32))
-    assert not again.certified
-    assert (again.decide(rows).answers == float32.decide(rows).answers).all()
-    for numbers in ({"certified": True}, {"certified": 0.5}, {"caution": 1.0}):
-        with pytest.raises(ValueError, match="dense: the arrays or numbers of another stage"):
-            Dense.restore(made, numbers, {})
+    float32 = Float32Dense(made)
+    assert METHOD.stage(certified=False) is Float32Dense
+    assert METHOD.stage(certified=True) is Dense
+    for stage in (float32, Dense(made)):
+        for again in (type(stage).restore(made, *stage.state()), pickle.loads(pickle.dumps(stage))):
+            assert type(again) is type(stage)
+            np.testing.assert_array_equal(again.decide(rows).answers, stage.decide(rows).answers)
+        for numbers in ({"certified": True}, {"certified": 0.5}, {"caution": 1.0}):
+            with pytest.raises(ValueError, match="dense: the arrays or numbers of another stage"):
+                type(stage).restore(made, numbers, {})

@@ -15,9 +15,10 @@ import pytest
 from dormie.errors import PlanFileError
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF, Sigmoid
+from dormie.methods.base import names_of
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
-from dormie.methods.geometry.span import SPAN
+from dormie.methods.geometry.span import Span
 from dormie.numerics.greedy_order import w_greedy
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
@@ -52,7 +53,7 @@ def _shaped(name: str, shape: tuple[int, ...]) -> Change:
     return lambda arrays: arrays | {name: np.ones(shape)}
 
 
-ARRAYS = SPAN
+ARRAYS = names_of(Span)
 CHANGES: dict[str, Change] = {
     **{f"{name} empty": _shaped(name, (0, 3)) for name in ARRAYS},
     **{f"{name} short": _shaped(name, (K - 1, 3)) for name in ARRAYS},
@@ -140,4 +141,4 @@ def test_extreme_numbers_in_a_file_do_no_harm(name: str, size: float) -> None:
         return
     found = stage.decide(rows)
     assert set(found.answers.tolist()) <= {-1, 0, 1, 2}
-    assert len(list(stage.walk(rows[0]))) == K
+    assert len(list(stage.steps(rows[:1]))) == K

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,12 @@ def _decide(stage: Geometry, rows: Any) -> Any:
     return stage.decide(rows)
 
 
+def _walk(stage: Geometry, row: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Middles and radii of one row's outputs after each landmark."""
+    for middles, radii in stage._core.walk(row):
+        yield from zip(middles, radii, strict=True)
+
+
 def _exact_answer(made: Machine, outputs: list[Any]) -> int:
     """What the rule says of real numbers."""
     match made.rule:
@@ -63,10 +70,13 @@ def _holds(stage: Geometry, rows: Any) -> None:
     """
     made, exact = stage.machine, naive.exact_outputs(stage.machine, rows)
     for k in range(1, stage.budget + 1):
-        middle, radius = stage.interval(rows, k)
+        middle, radius = stage._core.interval(rows, k)
         finite = np.isfinite(middle) & ~np.isnan(radius)
         held = naive.contained(np.where(finite, middle, 0.0), np.where(finite, radius, np.inf), exact)
         assert held.all(), (k, np.argwhere(~held), middle[~held], radius[~held])
+        low, high = stage.interval(rows, k)
+        held = naive.between(low, high, exact)
+        assert held.all(), (k, np.argwhere(~held), low[~held], high[~held])
     found = _decide(stage, rows)
     for i in np.flatnonzero(found.settled):
         if isinstance(made.rule, Value):
@@ -91,8 +101,8 @@ def test_the_papers_interval_contains_ours_and_both_contain_the_output(kernel: K
     made, rows = _svm(kernel)
     stage = _full_stage(made)
     for row, (exact,) in zip(rows, naive.exact_outputs(made, rows), strict=True):
-        paper = naive_geometry.paper_intervals(made, stage.arrays["points"], row)
-        span = [outputs[0] for outputs in naive_geometry.span_intervals(made, stage.arrays["points"], row)]
+        paper = naive_geometry.paper_intervals(made, stage.span.points, row)
+        span = [outputs[0] for outputs in naive_geometry.span_intervals(made, stage.span.points, row)]
         for (low, high), (middle, radius) in zip(paper, span, strict=True):
             slack = 1e-30 * (1 + abs(low) + abs(high))
             assert low - slack <= middle - radius <= exact + slack
@@ -109,10 +119,10 @@ def test_real_intervals_are_nested_and_computed_ones_are_those_but_for_rounding(
     made, rows = _svm(kernel)
     stage = _full_stage(made)
     for row in rows:
-        size = float(np.sqrt(kernel.diagonal(row[None])[0]) * stage.arrays["rho"][0, 0]) + 1
+        size = float(np.sqrt(kernel.diagonal(row[None])[0]) * stage.span.rho[0, 0]) + 1
         before = (-np.inf, np.inf)
-        exact = naive_geometry.span_intervals(made, stage.arrays["points"], row)
-        for (found_middle, found_radius), ((middle, radius),) in zip(stage.walk(row), exact, strict=True):
+        exact = naive_geometry.span_intervals(made, stage.span.points, row)
+        for (found_middle, found_radius), ((middle, radius),) in zip(_walk(stage, row), exact, strict=True):
             low, high = middle - radius, middle + radius
             assert low >= before[0] - 1e-30
             assert high <= before[1] + 1e-30
@@ -128,10 +138,10 @@ def test_a_walk_and_intervals_after_k_landmarks_agree(kernel: Kernel, count: int
     made, rows = machine(kernel, count, 3, 3)
     stage = _full_stage(made)
     for i, row in enumerate(rows):
-        for k, (middle, radius) in enumerate(stage.walk(row), start=1):
-            found = stage.interval(rows, k)
-            np.testing.assert_allclose(found[0][i], middle, rtol=0, atol=1e-13 * stage.arrays["rho"][0].max())
-            np.testing.assert_allclose(found[1][i], radius, rtol=1e-6, atol=1e-9 * stage.arrays["rho"][0].max())
+        for k, (middle, radius) in enumerate(_walk(stage, row), start=1):
+            found = stage._core.interval(rows, k)
+            np.testing.assert_allclose(found[0][i], middle, rtol=0, atol=1e-13 * stage.span.rho[0].max())
+            np.testing.assert_allclose(found[1][i], radius, rtol=1e-6, atol=1e-9 * stage.span.rho[0].max())
         assert k == stage.budget
 
 
@@ -227,7 +237,7 @@ def test_zero_vectors_of_a_normalised_kernel_give_the_bias(kernel: Kernel) -> No
     stage = _full_stage(made)
     rows = np.vstack([np.zeros(2), rng.normal(size=(5, 2))])
     _holds(stage, rows)
-    assert stage.interval(rows, 1)[0][0, 0] == -0.25
+    assert stage._core.interval(rows, 1)[0][0, 0] == -0.25
     assert _decide(stage, rows[:1]).answers.tolist() == [0]
     with pytest.raises(CannotFit, match="no usable landmark"):
         Geometry.build(made, np.zeros((1, 2)))
@@ -238,7 +248,7 @@ def test_an_output_without_weights_is_its_bias() -> None:
     weights = made.weights.copy()
     weights[:, 1] = 0
     stage = _full_stage(replace(made, weights=weights))
-    middle, radius = stage.interval(rows, 5)
+    middle, radius = stage._core.interval(rows, 5)
     assert (middle[:, 1] == made.bias[1]).all()
     assert (radius[:, 1] <= 1e-15).all()
     _holds(stage, rows)
@@ -293,7 +303,7 @@ def test_a_kernel_that_is_not_surely_an_inner_product_never_gets_here(kernel: Ke
     with pytest.raises(ValueError, match="positive semi-definite"):
         Geometry.build(bad, points)
     with pytest.raises(ValueError, match="positive semi-definite"):
-        Geometry(bad, good.arrays, 1)
+        Geometry(bad, good.span, 1)
     with pytest.raises(ValueError, match="positive semi-definite"):
         Geometry.restore(bad, *good.state())
 
@@ -328,7 +338,7 @@ def check_instruction_set() -> None:
 
 def test_threads_change_nothing() -> None:
     stage, rows = _ordinary(rows=3000)
-    core: Any = stage._native
+    core: Any = stage._core
     for name in ("decide", "interval"):
         one = getattr(core, name)(rows, stage.budget, 1)
         for threads in (2, 3, 7):
@@ -341,7 +351,7 @@ def test_settled_answers_and_steps_are_those_of_the_intervals(outputs: int) -> N
     stage, rows = _ordinary(outputs, 200)
     found, rule = _decide(stage, rows), stage.machine.rule
     for k in [*range(16, stage.budget, 16), stage.budget]:
-        middle, radius = stage.interval(rows, k)
+        middle, radius = stage._core.interval(rows, k)
         now = rule.settled(middle - radius, middle + radius)
         np.testing.assert_array_equal(found.settled & (found.evaluations <= k), now | (found.evaluations < k) & now)
         here = found.settled & (found.evaluations == k)
@@ -353,17 +363,17 @@ def test_fewer_landmarks_are_the_first_of_them() -> None:
     stage, rows = _ordinary()
     short = stage.limited(37)
     assert short.budget == 37
-    (middle, radius), (same_middle, same_radius) = short.interval(rows, 37), stage.interval(rows, 37)
+    (middle, radius), (same_middle, same_radius) = (each._core.interval(rows, 37) for each in (short, stage))
     np.testing.assert_array_equal(middle, same_middle)
     np.testing.assert_allclose(radius, same_radius, rtol=1e-7)  # what may round is bounded by the largest landmark
-    assert len(list(short.walk(rows[0]))) == 37
+    assert len(list(short.steps(rows[:1]))) == 37
     assert stage.limited(10_000).budget == stage.budget
 
 
 def test_values_are_settled_within_their_tolerance() -> None:
     stage, rows = _ordinary(3, 100)
     made = replace(stage.machine, rule=Value(tolerance=0.01, flat=False))
-    found = _decide(Geometry(made, stage.arrays, stage.budget), rows)
+    found = _decide(Geometry(made, stage.span, stage.budget), rows)
     outputs = FullSum(made).outputs(rows)
     assert 0 < found.settled.sum() < len(rows)
     assert (np.abs(found.answers - outputs)[found.settled] <= 0.01).all()
@@ -381,7 +391,7 @@ def test_without_the_native_core_intervals_hold_and_answers_are_the_same(kernel:
     both = fast.settled & found.settled
     assert both.sum() >= fast.settled.sum() - 1
     np.testing.assert_array_equal(found.answers[both], fast.answers[both])
-    for (middle, radius), (mine, my_radius) in zip(slow.walk(raw[1]), stage.walk(raw[1]), strict=True):
+    for (middle, radius), (mine, my_radius) in zip(_walk(slow, raw[1]), _walk(stage, raw[1]), strict=True):
         assert (np.abs(middle - mine) <= radius + my_radius).all()
         assert (np.abs(radius - my_radius) <= 1e-5 * (1 + radius)).all()
     with pytest.raises(ValueError, match="row 0, column 2 is NaN"):
@@ -394,7 +404,7 @@ def test_a_value_that_is_not_finite_is_named() -> None:
     with pytest.raises(ValueError, match="row 4, column 1 is infinite"):
         _decide(stage, rows)
     with pytest.raises(ValueError, match="column 1 is infinite"):
-        next(stage.walk(rows[4]))
+        next(stage.steps(rows[4:5]))
 
 
 def test_no_rows_are_decided_without_complaint() -> None:
@@ -408,7 +418,7 @@ def test_the_soak_finds_a_certificate_that_is_too_narrow(monkeypatch: pytest.Mon
 
     def boastful(made: Machine, landmarks: Floats) -> Geometry:
         stage = build(made, landmarks)
-        return Geometry(made, stage.arrays | {"rho": stage.arrays["rho"] * 0.7}, stage.budget)
+        return Geometry(made, replace(stage.span, rho=stage.span.rho * 0.7), stage.budget)
 
     monkeypatch.setattr(Geometry, "build", boastful)
     with pytest.raises(soak.Disagreement, match=r"geometry(.|\n)*again: python -m tests.slow.soak 1 "):

@@ -6,8 +6,8 @@ array or settles rows from numbers that mean nothing.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +15,10 @@ import pytest
 from dormie.errors import PlanFileError
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF, Sigmoid
+from dormie.methods.base import names_of
 from dormie.methods.dense import Dense
-from dormie.methods.reduced_set import ReducedSet
-from dormie.methods.reduced_set.stage import VECTORS
+from dormie.methods.reduced_set import METHOD, CalibratedReducedSet, ReducedSet
+from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics import backend as native
 from dormie.numerics.greedy_order import w_greedy
 from dormie.plan.cascade import Cascade
@@ -44,33 +45,17 @@ def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Pat
     assert_comes_back(*_plan(), tmp_path / "plan")
 
 
-def _calibrated() -> ReducedSet:
-    made, _ = machine(RBF(0.3), 60, 3, 3)
-    weights = np.random.default_rng(1).normal(size=(8, 3))
-    return ReducedSet.calibrated(made, made.points[:8], [weights], np.full((1, 3), 0.25))
-
-
 @pytest.mark.parametrize("caution", [2, np.float32(2), np.int64(2)])
 def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
-    stage = _calibrated().cautious(caution)
-    plan = Plan(stage.machine, Cascade.of(stage, Dense(stage.machine)), RISK, Source("a test", 60, {}))
+    made, _ = machine(RBF(0.3), 60, 3, 3)
+    levels = Levels.of(made.points[:8], [np.random.default_rng(1).normal(size=(8, 3))], 3)
+    cascade = Cascade((CalibratedReducedSet(made, levels, np.full((1, 3), 0.25)), Dense(made)), (caution, 1.0))
+    plan = Plan(made, cascade, RISK, Source("a test", 60, {}))
     assert_comes_back(plan, np.random.default_rng(0).normal(size=(50, 3)), tmp_path / "plan")
-    (again, _) = load_plan(tmp_path / "plan").stages
-    assert type(again.caution) is float  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(again.cautious(1.0).arrays["rho"], 0.25)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("caution", [0, 0.0, -1, np.nan, np.inf, "2", None, True])
-def test_a_caution_that_half_widths_cannot_be_scaled_by_is_refused(caution: Any) -> None:
-    stage = _calibrated()
-    for use in (stage.cautious, lambda wrong: ReducedSet(stage.machine, stage.arrays, False, wrong)):
-        with pytest.raises(ValueError, match="reduced_set: caution must be"):
-            use(caution)
-
-
-def test_half_widths_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="rho is not finite"):
-        _calibrated().cautious(1e300).cautious(1e-10).cautious(1e308)
+    again = load_plan(tmp_path / "plan").cascade
+    assert [type(number) for number in again.cautions] == [float, float]
+    assert isinstance(again.stages[0], CalibratedReducedSet)
+    np.testing.assert_array_equal(again.stages[0].half_widths, 0.25)
 
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:
@@ -79,7 +64,8 @@ def test_a_predictor_gives_the_full_sums_answers() -> None:
     np.testing.assert_array_equal(Predictor(plan).predict(rows), dense.predict(rows))
 
 
-FLOATS = ("points", "weights", "rho")
+FLOATS = ("points", "weights", "half_widths")
+ARRAYS = (*names_of(Levels), "half_widths")
 SHAPES = {"empty": (0, 3), "short": (6, 3), "long": (TOTAL + 1, 3), "wide": (TOTAL, 4), "flat": (9,), "a number": ()}
 WRONG_SIZES = {
     "none": [],
@@ -96,15 +82,15 @@ WRONG_SIZES = {
     "a number": 40,
 }
 CHANGES: dict[str, Change] = {
-    **{f"{name} {how}": put(name, np.ones(shape)) for name in VECTORS for how, shape in SHAPES.items()},
-    **{f"{name} deep": put(name, np.ones((3, 3, 1))) for name in VECTORS},
+    **{f"{name} {how}": put(name, np.ones(shape)) for name in ARRAYS for how, shape in SHAPES.items()},
+    **{f"{name} deep": put(name, np.ones((3, 3, 1))) for name in ARRAYS},
     **{f"{name} NaN": set_at(name, 0, np.nan) for name in FLOATS},
     **{f"{name} infinite": set_at(name, -1, np.inf) for name in FLOATS},
-    **{f"{name} of float32": typed(name, np.float32) for name in VECTORS},
-    **{f"{name} of int32": typed(name, np.int32) for name in VECTORS},
-    **{f"{name} missing": without(name) for name in VECTORS},
+    **{f"{name} of float32": typed(name, np.float32) for name in ARRAYS},
+    **{f"{name} of int32": typed(name, np.int32) for name in ARRAYS},
+    **{f"{name} missing": without(name) for name in ARRAYS},
     **{f"sizes {how}": put("sizes", np.array(sizes, dtype=np.int64)) for how, sizes in WRONG_SIZES.items()},
-    "rho negative": set_at("rho", (1, 2), -1e-3),
+    "half-widths negative": set_at("half_widths", (1, 2), -1e-3),
     "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
 }
 
@@ -120,14 +106,15 @@ def test_arrays_that_no_build_gave_are_refused(change: Change, tmp_path: Path) -
     arrays = change(plan.stages[0].state()[1])
     with pytest.raises(PlanFileError):
         load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
-    with pytest.raises(ValueError, match="reduced_set: "):
-        ReducedSet.restore(plan.machine, {"certified": True, "caution": 1.0}, arrays)
+    for stage in METHOD.stages:
+        with pytest.raises(ValueError, match="reduced_set: "):
+            stage.restore(plan.machine, {}, arrays)
 
 
 @pytest.mark.parametrize("sizes", [s for how, s in WRONG_SIZES.items() if how not in ("in a row", "a number")], ids=str)
 def test_the_native_core_checks_for_itself(sizes: list[int]) -> None:
     plan, _ = _plan()
-    points, _, weights, rho = (plan.stages[0].state()[1][name] for name in VECTORS)
+    points, _, weights, rho = (plan.stages[0].state()[1][name] for name in ARRAYS)
     kept = native.native_machine(plan.machine)
     assert kept is not None
     with pytest.raises(ValueError, match="do not fit together"):
@@ -136,8 +123,9 @@ def test_the_native_core_checks_for_itself(sizes: list[int]) -> None:
 
 def test_numbers_it_does_not_know_are_refused() -> None:
     plan, _ = _plan()
-    with pytest.raises(ValueError, match="another stage"):
-        ReducedSet.restore(plan.machine, {"budget": 5}, plan.stages[0].state()[1])
+    for name, stage in itertools.product(("budget", "certified", "caution"), METHOD.stages):
+        with pytest.raises(ValueError, match="another stage"):
+            stage.restore(plan.machine, {name: 1.0}, plan.stages[0].state()[1])
 
 
 def test_vectors_for_another_machine_are_refused() -> None:
@@ -148,8 +136,9 @@ def test_vectors_for_another_machine_are_refused() -> None:
         by_hand(RBF(0.3), rng.normal(size=(5, 3)), rng.normal(size=5)),
         by_hand(Sigmoid(0.3), rng.normal(size=(5, 3)), rng.normal(size=5)),
     ):
-        with pytest.raises(ValueError, match="reduced_set"):
-            ReducedSet.restore(other, *plan.stages[0].state())
+        for stage in METHOD.stages:
+            with pytest.raises(ValueError, match="reduced_set"):
+                stage.restore(other, *plan.stages[0].state())
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
@@ -158,7 +147,6 @@ def test_extreme_numbers_in_a_file_do_no_harm(name: str, size: float) -> None:
     """Certificates made up by hand mean nothing; they may settle rows, but not crash."""
     plan, rows = _plan()
     arrays = plan.stages[0].state()[1]
-    found = ReducedSet.restore(
-        plan.machine, {"certified": True, "caution": 1.0}, arrays | {name: arrays[name] * size}
-    ).decide(rows)
-    assert set(found.answers.tolist()) <= {-1, 0, 1, 2}
+    for stage in METHOD.stages:
+        found = stage.restore(plan.machine, {}, arrays | {name: arrays[name] * size}).decide(rows)
+        assert set(found.answers.tolist()) <= {-1, 0, 1, 2}

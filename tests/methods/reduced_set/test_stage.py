@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +18,7 @@ from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import Sign, Value
 from dormie.methods.base import CannotFit
 from dormie.methods.dense import Dense
-from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.feature_space import FeatureVector
 from dormie.numerics.greedy_order import w_greedy
@@ -35,7 +37,12 @@ every_kernel = pytest.mark.parametrize("kernel", INNER_PRODUCTS, ids=str)
 
 
 def _levels(stage: ReducedSet) -> list[Floats]:
-    return np.split(stage.arrays["weights"], np.cumsum(stage.sizes)[:-1])
+    return np.split(stage.levels.weights, np.cumsum(stage.sizes)[:-1])
+
+
+def _interval(stage: ReducedSet | CalibratedReducedSet, rows: Any, level: int) -> tuple[Floats, Floats]:
+    """Middles and radii at a level."""
+    return stage._core.interval(rows, level)
 
 
 def _sizes(n: int) -> list[int]:
@@ -46,10 +53,13 @@ def _contains(stage: ReducedSet, rows: Any) -> None:
     """Every interval of every level contains the real value, and every settled answer is that of the real outputs."""
     made, exact = stage.machine, naive.exact_outputs(stage.machine, rows)
     for level in range(len(stage.sizes)):
-        middle, radius = stage.interval(rows, level)
+        middle, radius = _interval(stage, rows, level)
         assert not np.isnan(radius).any()
         held = naive.contained(middle, radius, exact)
         assert held.all(), (level, np.argwhere(~held), middle[~held], radius[~held])
+        low, high = stage.interval(rows, stage.sizes[level])
+        held = naive.between(low, high, exact)
+        assert held.all(), (level, np.argwhere(~held), low[~held], high[~held])
     found = stage.decide(rows)
     assert found.settled is not None
     for i in np.flatnonzero(found.settled):
@@ -65,7 +75,7 @@ def _agrees_with_its_intervals(stage: ReducedSet, rows: Any) -> None:
     found, rule = stage.decide(rows), stage.machine.rule
     evaluations, settled = np.broadcast_to(found.evaluations, len(found.answers)), np.zeros(len(found.answers), bool)
     for level, size in enumerate(stage.sizes):
-        middle, radius = stage.interval(rows, level)
+        middle, radius = _interval(stage, rows, level)
         with np.errstate(invalid="ignore"):
             now = rule.settled(middle - radius, middle + radius) & ~settled
         assert (evaluations[now] == size).all()
@@ -83,7 +93,7 @@ def test_middles_and_radii_are_those_of_the_definition(kernel: Kernel, outputs: 
     stage = ReducedSet.project(made, vectors, [2, 6])
     for level, gamma in enumerate(_levels(stage)):
         for form in (stage, on_numpy(stage)):
-            middle, radius = form.interval(rows, level)
+            middle, radius = _interval(form, rows, level)
             for i, row in enumerate(rows):
                 for o, (m, r) in enumerate(naive.reduced_set_interval(made, vectors[: len(gamma)], gamma, row)):
                     size = float(np.abs(gamma).sum()) * float(np.abs(kernel.matrix(row[None], vectors)).max()) + 1
@@ -109,7 +119,7 @@ def test_rows_along_w_come_as_close_to_the_radius_as_they_can(kernel: Kernel) ->
     s = np.array([[1.0, -0.5, 2.0]])
     made = by_hand(kernel, s, [3.0], 0.25)
     stage = ReducedSet.build(made, s, [np.zeros((1, 1))])
-    middle, radius = stage.interval(s, 0)
+    middle, radius = _interval(stage, s, 0)
     exact = FullSum(made).outputs(s)
     assert middle[0, 0] == 0.25
     assert abs(exact[0, 0] - 0.25) <= radius[0, 0] <= abs(exact[0, 0] - 0.25) * (1 + 1e-6)
@@ -121,8 +131,8 @@ def test_the_machines_own_points_and_weights_leave_nothing_but_rounding(kernel: 
     made, rows = machine(kernel, 40, 4, outputs)
     stage = ReducedSet.build(made, made.points, [made.weights])
     length = np.sqrt(FeatureVector.of(made).squared_norm)
-    assert (stage.arrays["rho"] <= 2e-5 * length.max()).all()
-    middle, _ = stage.interval(rows, 0)
+    assert (stage.half_widths <= 2e-5 * length.max()).all()
+    middle, _ = _interval(stage, rows, 0)
     assert (np.abs(middle - FullSum(made).outputs(rows)) <= 1e-5 * checks.sizes(made, rows)).all()
     _contains(stage, rows)
 
@@ -139,7 +149,7 @@ def test_a_distance_far_smaller_than_w_is_still_told(kernel: Kernel, off: float)
     gamma = made.weights.copy()
     gamma[0] += off * float(np.sqrt(FeatureVector.of(made).squared_norm[0]))
     [real] = naive.reduced_set_rho(made, made.points, gamma)
-    [[found]] = ReducedSet.build(made, made.points, [gamma]).arrays["rho"]
+    [[found]] = ReducedSet.build(made, made.points, [gamma]).half_widths
     assert real <= found <= 2 * real
 
 
@@ -153,7 +163,7 @@ def test_rho_is_never_less_than_the_distance(seed: int, log_gamma: float, far: f
     made = by_hand(kernel, points, rng.normal(size=6))
     vectors = points[:4] * (1 + 10.0**near * rng.normal(size=(4, 1)))
     for gamma in (made.weights[:4], made.weights[:4] * (1 + 1e-9), rng.normal(size=(4, 1))):
-        [[found]] = ReducedSet.build(made, vectors, [gamma]).arrays["rho"]
+        [[found]] = ReducedSet.build(made, vectors, [gamma]).half_widths
         assert naive.reduced_set_rho(made, vectors, gamma)[0] <= found
 
 
@@ -214,7 +224,7 @@ def test_native_and_numpy_agree_at_all_shapes(
     for level, gamma in enumerate(weights):
         reduced = replace(made, points=made.points[: len(gamma)], weights=gamma)
         for (middle, radius), (other, other_radius) in [
-            (stage.interval(rows, level), on_numpy(stage).interval(rows, level))
+            (_interval(stage, rows, level), _interval(on_numpy(stage), rows, level))
         ]:
             np.testing.assert_array_less(np.abs(middle - other), radius + other_radius + 1e-300)
             room = 3e-5 * (checks.sizes(reduced, rows).max() + 1)
@@ -228,7 +238,7 @@ def test_a_level_that_ends_inside_a_tile_uses_none_of_the_vectors_after_it() -> 
     made, rows = machine(Linear(), 10, 2)
     vectors = np.vstack([made.points, [[1e9, 1e9]] * 3])
     stage = ReducedSet.build(made, vectors, [made.weights, np.vstack([made.weights, np.zeros((3, 1))])])
-    np.testing.assert_array_equal(stage.interval(rows, 0)[0], stage.interval(rows, 1)[0])
+    np.testing.assert_array_equal(_interval(stage, rows, 0)[0], _interval(stage, rows, 1)[0])
     _contains(stage, rows)
 
 
@@ -275,7 +285,7 @@ def test_layouts_types_and_sparse_rows_give_the_same_bits(kernel: Kernel) -> Non
     forms += [scipy.sparse.csr_array(raw), scipy.sparse.csr_array(raw.astype(np.float32))]
     for form in forms:
         for level in (0, 1):
-            for mine, theirs in zip(stage.interval(form, level), stage.interval(raw, level), strict=True):
+            for mine, theirs in zip(_interval(stage, form, level), _interval(stage, raw, level), strict=True):
                 np.testing.assert_array_equal(mine, theirs)
         for part, whole in zip(stage.decide(form), stage.decide(raw), strict=True):
             np.testing.assert_array_equal(part, whole)
@@ -285,8 +295,8 @@ def test_layouts_types_and_sparse_rows_give_the_same_bits(kernel: Kernel) -> Non
 
 def test_threads_change_nothing() -> None:
     stage, rows = _ordinary(rows=3000)
-    core: Any = stage._native
-    for name, more in (("decide", ()), ("interval", (1,))):
+    core: Any = stage._core
+    for name, more in (("decide", (1.0,)), ("interval", (1,))):
         one = getattr(core, name)(rows, *more, 1)
         for threads in (2, 3, 7):
             for mine, theirs in zip(getattr(core, name)(rows, *more, threads), one, strict=True):
@@ -303,15 +313,46 @@ def check_instruction_set() -> None:
         _settles_rightly(*_ordinary(outputs))
 
 
+def _calibrated(stage: ReducedSet, half_widths: Floats) -> CalibratedReducedSet:
+    return CalibratedReducedSet(stage.machine, stage.levels, half_widths)
+
+
+@pytest.mark.parametrize("form", [copy.copy, on_numpy], ids=["native", "numpy"])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_caution_scales_measured_half_widths_and_no_others(outputs: int, form: Callable[[Any], Any]) -> None:
+    stage, rows = _ordinary(outputs, 200)
+    measured: Floats = np.outer([0.5, 0.2, 0.1, 0.05], np.arange(1.0, outputs + 1))
+    shares: list[float] = []
+    for caution in (0.0, 0.5, 1.0, 4.0, 1e10):
+        found = form(_calibrated(stage, measured)).decide(rows, caution)
+        for mine, theirs in zip(found, form(_calibrated(stage, caution * measured)).decide(rows), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        shares.append(found.settled.mean())
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0.99
+    assert shares[-1] == 0
+    for mine, theirs in zip(form(stage).decide(rows, 0.0), form(stage).decide(rows), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("form", [copy.copy, on_numpy], ids=["native", "numpy"])
+def test_a_caution_that_overflows_half_widths_settles_nothing(form: Callable[[Any], Any]) -> None:
+    stage, rows = _ordinary(3, 50)
+    found = form(_calibrated(stage, np.full((4, 3), 10.0))).decide(rows, 1e308)
+    assert not found.settled.any()
+    assert (found.evaluations == stage.sizes[-1]).all()
+
+
 def test_values_are_settled_within_their_tolerance() -> None:
     stage, rows = _ordinary(3, 100)
     made = replace(stage.machine, rule=Value(tolerance=0.5, flat=False))
-    for form in (ReducedSet(made, stage.arrays), on_numpy(ReducedSet(made, stage.arrays))):
+    values = ReducedSet(made, stage.levels, stage.half_widths)
+    for form in (values, on_numpy(values)):
         found = form.decide(rows)
         assert found.settled is not None
         assert found.settled.sum() > 0
         assert (np.abs(found.answers - FullSum(made).outputs(rows))[found.settled] <= 0.5).all()
-        last = form.interval(rows, 3)[0]
+        last = _interval(form, rows, 3)[0]
         np.testing.assert_array_equal(found.answers[~found.settled], last[~found.settled])
 
 
@@ -320,9 +361,9 @@ def test_an_output_without_weights_is_its_bias() -> None:
     weights = made.weights.copy()
     weights[:, 1] = 0
     stage = ReducedSet.project(replace(made, weights=weights), made.points[:8], [3, 8])
-    assert (stage.arrays["rho"][:, 1] == 0).all()
+    assert (stage.half_widths[:, 1] == 0).all()
     for level in (0, 1):
-        middle, radius = stage.interval(rows, level)
+        middle, radius = _interval(stage, rows, level)
         assert (middle[:, 1] == made.bias[1]).all()
         assert (radius[:, 1] <= 1e-11).all()
     _contains(stage, rows)
@@ -331,7 +372,7 @@ def test_an_output_without_weights_is_its_bias() -> None:
 def test_duplicated_vectors_share_their_weight() -> None:
     made, rows = machine(RBF(0.3), 12, 3)
     plain, twice = (ReducedSet.project(made, np.repeat(made.points, k, axis=0), [12 * k]) for k in (1, 2))
-    assert np.abs(twice.arrays["weights"]).sum() <= 2 * np.abs(plain.arrays["weights"]).sum()
+    assert np.abs(twice.levels.weights).sum() <= 2 * np.abs(plain.levels.weights).sum()
     _contains(twice, rows)
 
 
@@ -344,15 +385,15 @@ def test_projected_weights_are_the_best_of_all() -> None:
     g = made.kernel.matrix(vectors, made.points) @ made.weights
     for gamma, k in zip(_levels(stage), stage.sizes, strict=True):
         np.testing.assert_allclose(gamma, np.linalg.solve(gram[:k, :k], g[:k]), rtol=1e-5)
-    assert stage.arrays["rho"][1, 0] < stage.arrays["rho"][0, 0]
+    assert stage.half_widths[1, 0] < stage.half_widths[0, 0]
 
 
 def test_weights_of_nearly_dependent_vectors_stay_moderate() -> None:
     """Without a ridge they would be about 1e7, and float32 would know nothing of the sum."""
     made, rows = machine(RBF(0.3), 30, 3)
     stage = ReducedSet.project(made, np.vstack([made.points, made.points * (1 + 1e-8)]), [60])
-    assert np.abs(stage.arrays["weights"]).sum() < 100 * np.abs(made.weights).sum()
-    assert (stage.interval(rows, 0)[1] < 0.01).all()
+    assert np.abs(stage.levels.weights).sum() < 100 * np.abs(made.weights).sum()
+    assert (_interval(stage, rows, 0)[1] < 0.01).all()
 
 
 def test_it_is_named_by_its_sizes_and_explained() -> None:
@@ -372,7 +413,7 @@ def test_a_kernel_that_is_not_surely_an_inner_product_never_gets_here(kernel: Ke
     with pytest.raises(ValueError, match="positive semi-definite"):
         ReducedSet.project(bad, points, [3])
     with pytest.raises(ValueError, match="positive semi-definite"):
-        ReducedSet(bad, good.arrays)
+        ReducedSet(bad, good.levels, good.half_widths)
     with pytest.raises(ValueError, match="positive semi-definite"):
         ReducedSet.restore(bad, *good.state())
 
@@ -396,8 +437,9 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
     for weight in (np.nan, np.inf, 1e300):
         with pytest.raises(CannotFit, match="so large that nothing can be certified"):
             ReducedSet.build(made, made.points, [ones * weight])
-    with pytest.raises(ValueError, match="level must be between 0 and 0, got 1"):
-        ReducedSet.build(made, made.points, [ones]).interval(made.points, 1)
+    for level in (-1, 1):
+        with pytest.raises(ValueError, match="there is no such level"):
+            _interval(ReducedSet.build(made, made.points, [ones]), made.points, level)
     with pytest.raises(ValueError, match="sizes must ascend"):
         ReducedSet.project(made, made.points, [3, 5])
 
@@ -421,9 +463,9 @@ def test_the_vectors_given_may_change_afterwards() -> None:
     made, rows = machine(RBF(0.3), 10, 3)
     vectors, weights = made.points[:5].copy(), made.weights[:5].copy()
     stage = ReducedSet.build(made, vectors, [weights])
-    before = stage.interval(rows, 0)
+    before = _interval(stage, rows, 0)
     vectors[:], weights[:] = 0, 0
-    for mine, theirs in zip(stage.interval(rows, 0), before, strict=True):
+    for mine, theirs in zip(_interval(stage, rows, 0), before, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
@@ -432,7 +474,7 @@ def test_the_soak_finds_a_certificate_that_is_too_narrow(monkeypatch: pytest.Mon
 
     def boastful(made: Machine, vectors: Floats, sizes: list[int]) -> ReducedSet:
         stage = project(made, vectors, sizes)
-        return ReducedSet(made, stage.arrays | {"rho": stage.arrays["rho"] * 0.5})
+        return ReducedSet(made, stage.levels, stage.half_widths * 0.5)
 
     monkeypatch.setattr(ReducedSet, "project", boastful)
     with pytest.raises(soak.Disagreement, match=r"reduced_set"):

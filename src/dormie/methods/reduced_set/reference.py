@@ -28,7 +28,7 @@ class ReducedSet:
         reduced, rho = self._levels[level]
         middle, radius = np.empty((2, rows.shape[0], self._machine.n_outputs))
         for block, part in blocks(reduced, rows):
-            middle[block], radius[block] = _interval(reduced, rho, part)
+            middle[block], radius[block] = _interval(reduced, rho, 1.0, part)
         return middle, radius
 
     def decide(self, rows: Any, caution: float) -> tuple[Any, Any, Any]:
@@ -42,7 +42,7 @@ class ReducedSet:
             for reduced, rho in self._levels:
                 waiting = np.arange(n)[block][~settled[block]]
                 left = part[~settled[block]]
-                middle, radius = _interval(reduced, caution * rho, left)
+                middle, radius = _interval(reduced, rho, caution, left)
                 with np.errstate(over="ignore"):
                     now = settled_mapped(self._machine, left, middle - radius, middle + radius)
                 copied = slice(None) if values else now
@@ -59,11 +59,11 @@ def _machines(machine: Machine, levels: Levels) -> list[Machine]:
     return [replace(machine, points=z, weights=gamma) for z, gamma in zip(points, weights, strict=True)]
 
 
-def _interval(reduced: Machine, rho: Floats, rows: Floats) -> tuple[Floats, Floats]:
+def _interval(reduced: Machine, rho: Floats, caution: float, rows: Floats) -> tuple[Floats, Floats]:
     """Middle and radius of mapped rows at one level."""
     with np.errstate(over="ignore", invalid="ignore"):
         middle, rounding = partial_sum(reduced, rows, reduced.n_points)
         root = np.sqrt(reduced.kernel.diagonal(rows)) * (1 + 1e-9) + LOST_LENGTH
-        radius = rounding + np.outer(root, rho)
+        radius = rounding + np.outer(root, caution * rho)
     usable = np.isfinite(middle) & np.isfinite(radius)  # the others get an infinite radius
     return np.where(usable, middle, 0.0), np.where(usable, radius, np.inf)

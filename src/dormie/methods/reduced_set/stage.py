@@ -44,6 +44,7 @@ from dormie.methods.memory import Shapes, Size, extent, packed, panel, panels
 from dormie.methods.reduced_set import reference
 from dormie.methods.reduced_set.levels import STAGE, Levels, require_fit
 from dormie.methods.reduced_set.projection import Projection
+from dormie.methods.thresholds import require_caution
 from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
@@ -143,6 +144,7 @@ class CalibratedReducedSet(_LevelsStage, CalibratedStage):
     )
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        require_caution(caution)
         return Decisions(*self._core.decide(rows, caution))
 
     @property
