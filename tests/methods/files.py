@@ -16,7 +16,7 @@ from dormie.plan.plan import Plan
 from dormie.predictor.predictor import Predictor
 from tests.plan.file.plans import assert_same_plan
 
-RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 1.5, 1, "2024-12-31", 0))  # what plans with a calibrated stage promise
+RISK = Risk(0.1, 0.9, Evidence(100, 0, 0.01, 2, 1, "2024-12-31", 0))  # what plans with a calibrated stage promise
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Change = Callable[[Arrays], Arrays]
@@ -28,13 +28,15 @@ def assert_comes_back(plan: Plan, rows: Floats, path: Path) -> None:
     before.save(path)
     after = load(path)
     assert_same_plan(plan, after.plan)
+    assert after.plan.cascade.cautions == plan.cascade.cautions
     np.testing.assert_array_equal(before.predict(rows), after.predict(rows))
     mine, theirs = before.trace(rows), after.trace(rows)
     np.testing.assert_array_equal(mine.stage, theirs.stage)
     np.testing.assert_array_equal(mine.evaluations, theirs.evaluations)
     assert set(mine.stage) == {stage.name for stage in plan.stages}
-    again = pickle.loads(pickle.dumps(plan.stages[0]))
-    for one, other in zip(plan.stages[0].decide(rows), again.decide(rows), strict=True):
+    stage, caution = next(iter(plan.cascade))
+    again = pickle.loads(pickle.dumps(stage))
+    for one, other in zip(stage.decide(rows, caution), again.decide(rows, caution), strict=True):
         np.testing.assert_array_equal(one, other)
 
 

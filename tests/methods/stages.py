@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-from dormie.machine import Machine
+from dormie.machine import Floats, Machine
 from dormie.machine.typing import Arrays
 from dormie.methods.base import Stage
 from dormie.methods.memory import Shapes, Size
@@ -24,6 +24,9 @@ class StageByHand(Stage):
     """A stage that no plan file holds."""
 
     words = "made by hand"
+
+    def estimate(self, rows: Any) -> Floats:
+        raise NotImplementedError
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         raise NotImplementedError

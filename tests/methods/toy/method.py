@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
-from dormie.methods.base import CertifiedFitting, Method, Stage, Usable
+from dormie.methods.base import CertifiedFitting, CertifiedStage, Method, Usable
 from tests.methods.toy.stage import FarAway
 
 
 class _FarAwayMethod(Method):
-    stage = FarAway
+    stages = (FarAway,)
 
     def is_usable_for(self, machine: Machine) -> Usable:
         if isinstance(machine.kernel, RBF):
             return Usable()
         return Usable(f"{self.name} needs an RBF kernel, whose values fall with the distance, got {machine.kernel!r}")
 
-    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[Stage]:
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         yield FarAway.fit(fitting.machine)
 
 
