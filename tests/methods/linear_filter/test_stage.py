@@ -18,7 +18,8 @@ from dormie.machine.kernels import RBF, Custom, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
 from dormie.methods.dense import Dense
 from dormie.methods.linear_filter import LinearFilter
-from dormie.methods.thresholds import NEVER
+from dormie.methods.linear_filter.fitting import LinearMachine
+from dormie.methods.thresholds import NEVER, Thresholds
 from dormie.numerics import backend as native
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
@@ -42,13 +43,14 @@ def _ordinary(outputs: int = 1, rows: int = 900, seed: int = 0) -> tuple[Machine
     return made, rng.normal(size=(rows, 4))
 
 
-def _by_definition(stage: LinearFilter, row: Floats) -> int | None:
+def _by_definition(stage: LinearFilter, row: Floats, caution: float) -> int | None:
     """The class by the thresholds that a row's linear outputs are beyond."""
-    vectors, bias, middle, half = (stage.arrays[name] for name in NAMES)
+    arrays = stage.state()[1]
+    vectors, bias, middle, half = (arrays[name] for name in NAMES)
     known = []
     for v, b, m, h in zip(vectors.tolist(), bias.tolist(), middle.tolist(), half.tolist(), strict=True):
         f = sum(x * w for x, w in zip(row.tolist(), v, strict=True)) + b
-        known.append(1 if f > m + stage.caution * h else -1 if f < m - stage.caution * h else 0)
+        known.append(1 if f > m + caution * h else -1 if f < m - caution * h else 0)
     rule = stage.machine.rule
     if isinstance(rule, Sign):
         return {1: 1, -1: 0, 0: None}[known[0]]
@@ -70,22 +72,22 @@ def test_native_numpy_and_the_definition_agree(
 ) -> None:
     made, rows = machine(kernel, 30, features, outputs, seed)
     fit_rows = np.random.default_rng(seed).normal(size=(80, features))
-    stage = LinearFilter.fit(made, fit_rows).cautious(caution)
-    expected = [_by_definition(stage, row) for row in rows]
+    stage = LinearFilter.fit(made, fit_rows)
+    expected = [_by_definition(stage, row, caution) for row in rows]
     for form in (stage, on_numpy(stage)):
-        found = form.decide(rows)
+        found = form.decide(rows, caution)
         assert found.settled is not None
         assert [int(a) if s else None for a, s in zip(found.answers, found.settled, strict=True)] == expected
         np.testing.assert_allclose(
-            form.outputs(rows), rows @ stage.arrays["vectors"].T + stage.arrays["bias"], rtol=1e-9, atol=1e-12
+            form.estimate(rows), rows @ stage.linear.vectors.T + stage.linear.bias, rtol=1e-9, atol=1e-12
         )
 
 
 @pytest.mark.parametrize("outputs", [1, 3, 6])
 def test_it_settles_most_rows_and_those_rightly(outputs: int) -> None:
     made, rows = _ordinary(outputs)
-    stage = LinearFilter.fit(made, rows[:500]).cautious(2)
-    found, answers = stage.decide(rows[500:]), made.rule.answer(FullSum(made).outputs(rows[500:]))
+    stage = LinearFilter.fit(made, rows[:500])
+    found, answers = stage.decide(rows[500:], 2), made.rule.answer(FullSum(made).outputs(rows[500:]))
     assert found.settled is not None
     assert found.settled.mean() > 0.3
     assert (found.answers == answers)[found.settled].mean() > 0.97
@@ -97,25 +99,26 @@ def test_it_settles_most_rows_and_those_rightly(outputs: int) -> None:
 def test_more_caution_settles_fewer_rows_and_all_of_them_alike(outputs: int) -> None:
     made, rows = _ordinary(outputs)
     stage = LinearFilter.fit(made, rows)
-    before = stage.cautious(0.25).decide(rows)
+    before = stage.decide(rows, 0.25)
     for caution in (0.5, 1.0, 2.0, 8.0):
-        found = stage.cautious(caution).decide(rows)
+        found = stage.decide(rows, caution)
         assert found.settled is not None
         assert before.settled is not None
         assert not (found.settled & ~before.settled).any()
         np.testing.assert_array_equal(found.answers[found.settled], before.answers[found.settled])
         before = found
-    assert stage.cautious(3.0).cautious(1.0).decide(rows).settled.sum() == stage.decide(rows).settled.sum()  # type: ignore[union-attr]
+    fresh = LinearFilter.fit(made, rows).decide(rows)
+    np.testing.assert_array_equal(stage.decide(rows, 1.0).settled, fresh.settled)
 
 
 def test_thresholds_are_mean_and_deviations_of_the_values_of_the_wrong_sign() -> None:
     made, rows = _ordinary()
     stage = LinearFilter.fit(made, rows)
-    f, g = stage.outputs(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
+    f, g = stage.estimate(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
     high, low = f[(g < 0) & (f > 0)], f[(g >= 0) & (f < 0)]
     top, bottom = high.mean() + 2 * high.std(), low.mean() - 2 * low.std()
-    np.testing.assert_allclose(stage.arrays["middle"], [(top + bottom) / 2], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(stage.arrays["half"], [(top - bottom) / 2], rtol=1e-9)
+    np.testing.assert_allclose(stage.thresholds.middle, [(top + bottom) / 2], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(stage.thresholds.half, [(top - bottom) / 2], rtol=1e-9)
 
 
 def _fitted_by_hand(rows: Floats, g: Floats) -> Floats:
@@ -138,14 +141,14 @@ def test_the_vector_fits_what_falls_short(count: int) -> None:
     made, rows = _ordinary()
     rows = rows[:count]
     expected = _fitted_by_hand(rows, FullSum(made).outputs(rows)[:, 0])
-    np.testing.assert_allclose(LinearFilter.fit(made, rows).outputs(rows)[:, 0], expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(LinearFilter.fit(made, rows).estimate(rows)[:, 0], expected, rtol=1e-7, atol=1e-9)
 
 
 def test_outputs_that_go_beyond_are_no_error() -> None:
     """Where an output grows no further, a line that does is as good: it is not bent to meet the far rows."""
     made = by_hand(Sigmoid(1.0), [[1.0]], [1.0])
     rows = np.linspace(-4, 4, 401)[:, None]
-    f, g = LinearFilter.fit(made, rows).outputs(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
+    f, g = LinearFilter.fit(made, rows).estimate(rows)[:, 0], FullSum(made).outputs(rows)[:, 0]
     plain = float(rows[:, 0] @ g / (rows[:, 0] @ rows[:, 0]))
     assert f[-1] > 1.5 * 4 * plain
 
@@ -156,10 +159,10 @@ def test_a_pair_is_fitted_on_the_rows_of_its_two_classes() -> None:
     made = replace(made, rule=OneVsOneVote(np.arange(3)))
     answers = made.rule.answer(FullSum(made).outputs(rows))
     assert set(answers.tolist()) == {0, 1, 2}
-    whole, without = LinearFilter.fit(made, rows), LinearFilter.fit(made, rows[answers != 2])
+    whole, without = (LinearFilter.fit(made, some).state()[1] for some in (rows, rows[answers != 2]))
     for name in NAMES:
-        np.testing.assert_array_equal(whole.arrays[name][0], without.arrays[name][0])
-        assert not np.array_equal(whole.arrays[name][1], without.arrays[name][1])
+        np.testing.assert_array_equal(whole[name][0], without[name][0])
+        assert not np.array_equal(whole[name][1], without[name][1])
 
 
 def test_an_input_map_is_in_the_vectors() -> None:
@@ -168,7 +171,7 @@ def test_an_input_map_is_in_the_vectors() -> None:
     plain = LinearFilter.fit(made, rows)
     scaled = LinearFilter.fit(replace(made, input_map=input_map), input_map.inverse(rows))
     for stage in (scaled, on_numpy(scaled)):
-        np.testing.assert_allclose(stage.outputs(input_map.inverse(rows)), plain.outputs(rows), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(stage.estimate(input_map.inverse(rows)), plain.estimate(rows), rtol=1e-6, atol=1e-6)
 
 
 def test_rows_of_one_sign_alone_leave_it_silent() -> None:
@@ -176,18 +179,18 @@ def test_rows_of_one_sign_alone_leave_it_silent() -> None:
     g = FullSum(made).outputs(rows)[:, 0]
     for some in (rows[g > 0], rows[g < 0], np.zeros((5, 4)), rows[:1], np.repeat(rows[:1], 7, axis=0)):
         stage = LinearFilter.fit(made, some)
-        assert (stage.arrays["half"] == NEVER).all()
-        for form in (stage, on_numpy(stage), stage.cautious(1e10)):
-            assert not np.asarray(form.decide(rows * 100).settled).any()
+        assert (stage.thresholds.half == NEVER).all()
+        for form, caution in ((stage, 1.0), (on_numpy(stage), 1.0), (stage, 1e10)):
+            assert not np.asarray(form.decide(rows * 100, caution).settled).any()
 
 
 def test_without_values_of_the_wrong_sign_a_margin_remains() -> None:
     made = by_hand(Linear(), [[1.0, 0.0]], [1.0])
     rows = np.array([[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
     stage = LinearFilter.fit(made, rows)
-    assert 0 < stage.arrays["half"][0] < 0.2
+    assert 0 < stage.thresholds.half[0] < 0.2
     assert stage.decide(rows).answers.tolist() == [0, 0, 1, 1]
-    assert not np.asarray(stage.cautious(100).decide(rows).settled).any()
+    assert not np.asarray(stage.decide(rows, 100).settled).any()
 
 
 def test_constant_outputs_settle_nothing_wrongly() -> None:
@@ -200,9 +203,9 @@ def test_constant_outputs_settle_nothing_wrongly() -> None:
 
 def test_duplicated_rows_change_nothing() -> None:
     made, rows = _ordinary()
-    once, twice = LinearFilter.fit(made, rows), LinearFilter.fit(made, np.repeat(rows, 2, axis=0))
+    once, twice = (LinearFilter.fit(made, some).state()[1] for some in (rows, np.repeat(rows, 2, axis=0)))
     for name in NAMES:
-        np.testing.assert_allclose(once.arrays[name], twice.arrays[name], rtol=1e-7, atol=1e-12)
+        np.testing.assert_allclose(once[name], twice[name], rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("outputs", [1, 6])
@@ -211,17 +214,17 @@ def test_layouts_company_threads_and_sparse_rows_give_the_same_bits(outputs: int
     rows[::3, 1] = 0
     rows = rows.astype(np.float32).astype(np.float64)
     stage = LinearFilter.fit(made, rows)
-    whole, values = stage.decide(rows), stage.outputs(rows)
+    whole, values = stage.decide(rows), stage.estimate(rows)
     forms: list[Any] = [rows.astype(np.float32), np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2]]
     forms += [scipy.sparse.csr_array(rows), scipy.sparse.csr_array(rows.astype(np.float32))]
     for form in forms:
-        np.testing.assert_array_equal(stage.outputs(form), values)
+        np.testing.assert_array_equal(stage.estimate(form), values)
         np.testing.assert_array_equal(stage.decide(form).answers, whole.answers)
         np.testing.assert_array_equal(on_numpy(stage).decide(form).answers, whole.answers)
     for some in (slice(0, 1), slice(7, 80), slice(None, None, -1)):
-        np.testing.assert_array_equal(stage.outputs(rows[some]), values[some])
+        np.testing.assert_array_equal(stage.estimate(rows[some]), values[some])
         np.testing.assert_array_equal(stage.decide(rows[some]).answers, whole.answers[some])
-    core: Any = stage._native
+    core: Any = stage._core
     for threads in (2, 3, 7):
         np.testing.assert_array_equal(core.outputs(np.tile(rows, (40, 1)), threads), np.tile(values, (40, 1)))
 
@@ -231,32 +234,32 @@ def check_instruction_set() -> None:
     for features in (1, 3, 7, 8, 9, 16, 31, 33, 64, 100):
         made, rows = machine(RBF(0.2), 20, features, 6)
         stage = LinearFilter.fit(made, np.random.default_rng(0).normal(size=(40, features)))
-        np.testing.assert_allclose(stage.outputs(rows), on_numpy(stage).outputs(rows), rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(stage.estimate(rows), on_numpy(stage).estimate(rows), rtol=1e-10, atol=1e-13)
 
 
 def test_what_overflows_settles_nothing() -> None:
     made, rows = _ordinary()
-    stage = LinearFilter.fit(made, rows).cautious(0)
-    arrays = stage.arrays | {"vectors": np.full((1, 4), 1e200)}
+    fitted = LinearFilter.fit(made, rows)
+    stage = LinearFilter(made, replace(fitted.linear, vectors=np.full((1, 4), 1e200)), fitted.thresholds)
     huge = np.array([[1e200, 1e200, 0, 0], [1e200, -1e200, 0, 0], [1.0, 0, 0, 0]])
-    for form in (LinearFilter(made, arrays), on_numpy(LinearFilter(made, arrays))):
-        assert np.asarray(form.decide(huge).settled).tolist() == [False, False, True]
+    for form in (stage, on_numpy(stage)):
+        assert np.asarray(form.decide(huge, 0).settled).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("zero", [0, 1])
 def test_an_output_on_the_threshold_is_not_beyond_it(zero: int) -> None:
     made = by_hand(RBF(1.0), [[0.0]], [1.0], rule=Sign(np.array([-1, 1]), zero=zero))
-    arrays = {"vectors": np.ones((1, 1)), "bias": np.zeros(1), "middle": np.zeros(1), "half": np.ones(1)}
+    stage = LinearFilter(made, LinearMachine(np.ones((1, 1)), np.zeros(1)), Thresholds(np.zeros(1), np.ones(1)))
     rows = np.array([[1.0], [-1.0], [np.nextafter(1, 2)], [-np.nextafter(1, 2)]])
-    for form in (LinearFilter(made, arrays), on_numpy(LinearFilter(made, arrays))):
+    for form in (stage, on_numpy(stage)):
         assert form.decide(rows).answers.tolist() == [-1, -1, 1, 0]
 
 
 def test_the_largest_of_several_outputs_is_told_by_signs() -> None:
     made = Machine(RBF(1.0), np.zeros((1, 3)), np.ones((1, 3)), np.zeros(3), Argmax(np.arange(3)))
-    arrays = {"vectors": np.eye(3), "bias": np.zeros(3), "middle": np.zeros(3), "half": np.ones(3)}
+    stage = LinearFilter(made, LinearMachine(np.eye(3), np.zeros(3)), Thresholds(np.zeros(3), np.ones(3)))
     rows = np.array([[2.0, -2, -2], [-2, -2, 3], [2, 2, -2], [2, -2, 0.5], [-2, -2, -2]])
-    for form in (LinearFilter(made, arrays), on_numpy(LinearFilter(made, arrays))):
+    for form in (stage, on_numpy(stage)):
         assert form.decide(rows).answers.tolist() == [0, 2, -1, -1, -1]
 
 
@@ -276,7 +279,7 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
         LinearFilter.fit(replace(made, kernel=Custom(lambda a, b: a @ b.T)), rows)
     for caution in (-1.0, np.nan, np.inf, "1", None, True):
         with pytest.raises(ValueError, match="caution must be a finite number"):
-            LinearFilter.fit(made, rows).cautious(caution)  # type: ignore[arg-type]
+            LinearFilter.fit(made, rows).decide(rows, caution)  # type: ignore[arg-type]
     rows[4, 1] = np.nan
     for form in (LinearFilter.fit(made, rows[10:]), on_numpy(LinearFilter.fit(made, rows[10:]))):
         with pytest.raises(ValueError, match="row 4, column 1 is NaN"):
@@ -291,8 +294,8 @@ def test_no_rows_are_decided_without_complaint() -> None:
 
 def _plan() -> tuple[Plan, Floats]:
     made, rows = _ordinary(3)
-    stage = LinearFilter.fit(made, rows).cautious(1.5)
-    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 120, {})), rows
+    cascade = Cascade((LinearFilter.fit(made, rows), Dense(made)), (1.5, 1.0))
+    return Plan(made, cascade, RISK, Source("a test", 120, {})), rows
 
 
 def test_a_plan_with_a_filter_comes_back_and_answers_the_same(tmp_path: Path) -> None:
@@ -320,10 +323,10 @@ def test_arrays_that_no_fit_gave_are_refused(change: Change, tmp_path: Path) -> 
     with pytest.raises(PlanFileError):
         load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
     with pytest.raises(ValueError, match="linear_filter"):
-        LinearFilter.restore(plan.machine, {"caution": 1.0}, arrays)
+        LinearFilter.restore(plan.machine, {}, arrays)
 
 
-@pytest.mark.parametrize("numbers", [{"caution": -1.0}, {"caution": "1"}, {"caution": True}, {"budget": 3}], ids=str)
+@pytest.mark.parametrize("numbers", [{"caution": 1.0}, {"certified": False}, {"budget": 3}], ids=str)
 def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path: Path) -> None:
     plan, _ = _plan()
     arrays = plan.stages[0].state()[1]
@@ -339,12 +342,12 @@ def test_the_native_core_checks_for_itself() -> None:
         with pytest.raises(ValueError, match="do not fit"):
             native.extension.LinearFilter(kept, vectors, bias)
     with pytest.raises(ValueError, match="threshold for each output"):
-        native.extension.LinearFilter(kept, np.ones((3, 4)), np.ones(3)).decide(rows, np.ones(3), np.ones(2), 1)
+        native.extension.LinearFilter(kept, np.ones((3, 4)), np.ones(3)).decide(rows, np.ones(3), np.ones(2))
 
 
 def test_naive_outputs_are_what_it_is_fitted_to() -> None:
     """A machine that is linear is met: what the ridge flattens, the line makes up for."""
     made = by_hand(Linear(), [[1.0, -1.0], [0.5, 2.0]], [1.0, 1.0], bias=0.25)
     rows = np.random.default_rng(0).normal(size=(300, 2))
-    gap = LinearFilter.fit(made, rows).outputs(rows) - naive.outputs(made, rows)
+    gap = LinearFilter.fit(made, rows).estimate(rows) - naive.outputs(made, rows)
     assert np.abs(gap).max() < 0.1

@@ -15,9 +15,10 @@ from dormie.errors import PlanFileError
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Value
+from dormie.methods.base import parameters_from
 from dormie.methods.dense import Dense
 from dormie.methods.nearest import Nearest
-from dormie.methods.nearest.stage import NEIGHBOURS
+from dormie.methods.nearest.ordering import Ordering
 from dormie.numerics import backend as native
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
@@ -33,8 +34,8 @@ COUNTS = ("steps", "orders")
 
 def _plan(form: str) -> tuple[Plan, Floats]:
     made, rows = ordinary(3)
-    stage = Nearest.fit(made, rows, form=form, budget=40, cells=5).cautious(1.5)
-    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 150, {})), rows
+    stage = Nearest.fit(made, rows, form=form, budget=40, cells=5)
+    return Plan(made, Cascade((stage, Dense(made)), (1.5, 1.0)), RISK, Source("a test", 150, {})), rows
 
 
 @pytest.mark.parametrize("form", ["query", "cells"])
@@ -89,10 +90,10 @@ def test_arrays_that_no_fit_gave_are_refused(change: Change, tmp_path: Path) -> 
     with pytest.raises(PlanFileError):
         load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
     with pytest.raises(ValueError, match="nearest"):
-        Nearest.restore(plan.machine, {"caution": 1.0}, arrays)
+        Nearest.restore(plan.machine, {}, arrays)
 
 
-@pytest.mark.parametrize("numbers", [{"caution": -1.0}, {"caution": "1"}, {"caution": True}, {"budget": 3}], ids=str)
+@pytest.mark.parametrize("numbers", [{"caution": 1.0}, {"certified": False}, {"budget": 3}], ids=str)
 def test_numbers_that_no_stage_has_are_refused(numbers: dict[str, Any], tmp_path: Path) -> None:
     plan, _ = _plan("query")
     with pytest.raises(PlanFileError):
@@ -125,19 +126,19 @@ def test_the_native_core_checks_for_itself(change: Change) -> None:
     kept = native.native_machine(plan.machine)
     assert kept is not None
     with pytest.raises(ValueError, match="do not fit together"):
-        native.extension.Nearest(kept, *native.contiguous(arrays, NEIGHBOURS))
+        native.extension.Nearest(kept, *native.contiguous(parameters_from(Ordering, arrays)))
 
 
 def test_thresholds_of_another_shape_are_refused_by_the_native_core() -> None:
     plan, rows = _plan("cells")
     stage: Any = plan.stages[0]
-    right = stage.arrays["middle"]
+    right = stage.thresholds.middle
     for wrong in (right[:-1], right[:, :-1], right[:, :, :-1]):
         for low, high in ((right, wrong), (wrong, right)):
             with pytest.raises(ValueError, match="do not fit together"):
-                stage._native.decide(rows, np.ascontiguousarray(low), np.ascontiguousarray(high), 1)
+                stage._core.decide(rows, np.ascontiguousarray(low), np.ascontiguousarray(high))
     with pytest.raises(ValueError, match="do not fit together"):
-        stage._native.order(rows, 1)
+        stage._core.order(rows)
 
 
 def test_arrays_for_another_machine_are_refused() -> None:
@@ -162,5 +163,5 @@ def test_extreme_numbers_in_a_file_do_no_harm(form: str, name: str, size: float)
     arrays = plan.stages[0].state()[1]
     with np.errstate(over="ignore"):
         changed = np.clip(arrays[name] * size, -1e308, 1e308)
-    found = Nearest.restore(plan.machine, {"caution": 1.0}, arrays | {name: changed}).decide(rows)
+    found = Nearest.restore(plan.machine, {}, arrays | {name: changed}).decide(rows)
     assert set(found.answers.tolist()) <= {-1, 0, 1, 2}

@@ -56,27 +56,27 @@ def _around(rng: np.random.Generator, middles: Floats, count: int) -> tuple[Floa
     return middles[cloud] + 0.5 * rng.normal(size=(count, middles.shape[1])), cloud
 
 
-def _holds_together(stage: Nearest, rows: Floats, slack: float) -> None:
+def _holds_together(stage: Nearest, rows: Floats, slack: float, caution: float = 1.0) -> None:
     """Orders are tugs of war, sums are those of their exact terms, and answers are by the first threshold crossed."""
-    made, steps, [factor] = stage.machine, stage.arrays["steps"], stage.arrays["foresight"]
+    made, steps, [factor] = stage.machine, stage.ordering.steps, stage.ordering.foresight
     order, (sums, cells) = stage.order(rows), stage.sums(rows)
     sizes = checks.sizes(made, rows)
     for i, row in enumerate(rows.tolist()):
-        if stage.form == "query":
-            expected = naive_nearest.scores(made, stage.arrays["basis"], row)
+        if stage.ordering.form == "query":
+            expected = naive_nearest.scores(made, stage.ordering.basis, row)
             assert naive_nearest.is_tug_of_war(made, expected, order[i].tolist(), slack)
-        predicted = factor * np.array(naive_nearest.approximate_kernel(made, stage.arrays["basis"], row))
+        predicted = factor * np.array(naive_nearest.approximate_kernel(made, stage.ordering.basis, row))
         exact = np.array(naive_nearest.partial_sums(made, order[i].tolist(), row, predicted.tolist()))[steps]
         predicted_sizes = np.abs(predicted) @ np.abs(made.weights)
         np.testing.assert_allclose(sums[i], exact, rtol=0, atol=slack * (sizes[i].max() + predicted_sizes.max() + 1))
-    _decides_by_its_sums(stage, rows, sums, cells)
+    _decides_by_its_sums(stage, rows, caution, sums, cells)
 
 
-def _decides_by_its_sums(stage: Nearest, rows: Any, sums: Floats, cells: Any) -> None:
-    found, rule = stage.decide(rows), stage.machine.rule
-    low, high = (stage.arrays["middle"] + side * stage.caution * stage.arrays["half"] for side in (-1, 1))
+def _decides_by_its_sums(stage: Nearest, rows: Any, caution: float, sums: Floats, cells: Any) -> None:
+    found, rule = stage.decide(rows, caution), stage.machine.rule
+    low, high = (stage.thresholds.middle + side * caution * stage.thresholds.half for side in (-1, 1))
     settled = np.zeros(len(cells), dtype=bool)
-    for k, count in enumerate(stage.arrays["steps"]):
+    for k, count in enumerate(stage.ordering.steps):
         above, below = sums[:, k] > high[k, cells], sums[:, k] < low[k, cells]
         ends = np.where(above, 1.0, -1e9), np.where(below, -1.0, 1e9)
         now = rule.settled(*ends) & ~settled
@@ -84,7 +84,7 @@ def _decides_by_its_sums(stage: Nearest, rows: Any, sums: Floats, cells: Any) ->
         assert (np.asarray(found.evaluations)[now] == count).all()
         settled |= now
     np.testing.assert_array_equal(found.settled, settled)
-    assert (np.asarray(found.evaluations)[~settled] == stage.arrays["steps"][-1]).all()
+    assert (np.asarray(found.evaluations)[~settled] == stage.ordering.steps[-1]).all()
     assert (found.answers[~settled] == -1).all()
 
 
@@ -104,9 +104,9 @@ def test_native_numpy_and_the_definition_agree(
 ) -> None:
     made, rows = machine(kernel, count, features, outputs, seed)
     sample = np.random.default_rng(seed).normal(size=(50, features)) / np.sqrt(features) * 2
-    stage = Nearest.fit(made, sample, form=form, budget=budget, cells=3).cautious(caution)
-    _holds_together(stage, rows, 2e-5)
-    _holds_together(on_numpy(stage), rows, 1e-9)
+    stage = Nearest.fit(made, sample, form=form, budget=budget, cells=3)
+    _holds_together(stage, rows, 2e-5, caution)
+    _holds_together(on_numpy(stage), rows, 1e-9, caution)
 
 
 @both_forms
@@ -119,7 +119,7 @@ def test_it_settles_most_rows_with_few_terms_and_those_rightly(form: str, output
     assert found.settled.mean() > 0.6
     assert (found.answers == answers)[found.settled].mean() > 0.97
     assert np.median(np.asarray(found.evaluations)) < 40
-    assert stage.form == form
+    assert stage.ordering.form == form
     assert str(stage) == f"nearest({form}, 100)"
 
 
@@ -134,7 +134,7 @@ def test_thresholds_are_those_of_the_paper(form: str, window: int) -> None:
     up = (FullSum(made).outputs(rows)[:, 0] > 0).tolist()
     found = naive_nearest.thresholds(sums[:, :, 0].tolist(), up, window)
     low, high = np.array(found, dtype=np.float64).T
-    middle, half = stage.arrays["middle"][:, 0, 0], stage.arrays["half"][:, 0, 0]
+    middle, half = stage.thresholds.middle[:, 0, 0], stage.thresholds.half[:, 0, 0]
     np.testing.assert_allclose(middle - half, low, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(middle + half, high, rtol=1e-12, atol=1e-12)
     decided = stage.decide(rows)
@@ -153,7 +153,7 @@ def test_the_papers_thresholds_never_err_on_the_rows_they_came_from(form: str) -
         made, rows = ordinary(outputs)
         rows = np.repeat(rows[:150], 2, axis=0)
         stage = Nearest.fit(made, rows, form=form, mode="paper", cells=4)
-        gap = (stage.arrays["half"] == 0).any()
+        gap = (stage.thresholds.half == 0).any()
         found, answers = stage.decide(rows), made.rule.answer(FullSum(made).outputs(rows))
         assert np.asarray(found.settled).any()
         if not gap:
@@ -163,9 +163,9 @@ def test_the_papers_thresholds_never_err_on_the_rows_they_came_from(form: str) -
 def test_a_gap_between_the_thresholds_is_cut_in_the_middle() -> None:
     made = by_hand(RBF(1.0), [[0.0], [4.0]], [1.0, -1.0])
     stage = Nearest.fit(made, np.array([[0.0], [0.2], [3.9], [4.0]]), mode="paper", steps=[2], components=1)
-    assert stage.arrays["half"][0, 0, 0] == 0
+    assert stage.thresholds.half[0, 0, 0] == 0
     low, high = -np.exp(-0.01), np.exp(-0.04)
-    np.testing.assert_allclose(stage.arrays["middle"][0, 0, 0], (low + high) / 2, rtol=1e-5)
+    np.testing.assert_allclose(stage.thresholds.middle[0, 0, 0], (low + high) / 2, rtol=1e-5)
     assert stage.decide(np.array([[0.1], [4.3], [1.9]])).answers.tolist() == [1, 0, 1]
 
 
@@ -176,9 +176,9 @@ def test_samples_of_one_sign_leave_it_silent(form: str, mode: str) -> None:
     g = FullSum(made).outputs(rows)[:, 0]
     for some in (rows[g > 0][:40], rows[g < 0][:40], rows[:1], np.repeat(rows[:1], 9, axis=0)):
         stage = Nearest.fit(made, some, form=form, mode=mode)
-        assert (stage.arrays["half"] == NEVER).all()
-        for one in (stage, on_numpy(stage), stage.cautious(1e10)):
-            assert not np.asarray(one.decide(rows[:50]).settled).any()
+        assert (stage.thresholds.half == NEVER).all()
+        for one, caution in ((stage, 1.0), (on_numpy(stage), 1.0), (stage, 1e10)):
+            assert not np.asarray(one.decide(rows[:50], caution).settled).any()
 
 
 def test_a_cell_without_rows_of_a_sign_has_the_thresholds_of_all() -> None:
@@ -190,7 +190,7 @@ def test_a_cell_without_rows_of_a_sign_has_the_thresholds_of_all() -> None:
     assert pure
     whole = sums[~up, :, 0].max(axis=0)
     own = sums[up & (cells == pure[0]), :, 0].min(axis=0)
-    middle, half = stage.arrays["middle"][:, pure[0], 0], stage.arrays["half"][:, pure[0], 0]
+    middle, half = stage.thresholds.middle[:, pure[0], 0], stage.thresholds.half[:, pure[0], 0]
     np.testing.assert_allclose(middle, (whole + own) / 2)
     np.testing.assert_allclose(half, np.maximum(whole - own, 0) / 2, atol=1e-15)
 
@@ -205,8 +205,8 @@ def test_calibrated_thresholds_are_what_is_to_come_near_the_decision_boundary(fo
         mine = relevant(made.rule, outs)[:, o]
         near = mine & (np.abs(outs[:, o]) <= np.median(np.abs(outs[mine, o])))
         rest = (outs[:, None] - sums)[near, :, o]
-        np.testing.assert_allclose(stage.arrays["middle"][:, 0, o], -rest.mean(axis=0), atol=1e-12)
-        np.testing.assert_allclose(stage.arrays["half"][:, 0, o], rest.std(axis=0), atol=1e-12)
+        np.testing.assert_allclose(stage.thresholds.middle[:, 0, o], -rest.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(stage.thresholds.half[:, 0, o], rest.std(axis=0), atol=1e-12)
 
 
 def test_a_cell_with_few_rows_has_mostly_the_thresholds_of_all() -> None:
@@ -221,17 +221,17 @@ def test_a_cell_with_few_rows_has_mostly_the_thresholds_of_all() -> None:
         own = (g[mine, None] - sums[mine, :, 0]).std(axis=0)
         share = mine.sum() / (mine.sum() + 20)
         expected = of_all + share * (own - of_all)
-        np.testing.assert_allclose(stage.arrays["half"][:, cell, 0], expected, atol=1e-12)
-    assert whole.arrays["half"].shape[1] == 1
+        np.testing.assert_allclose(stage.thresholds.half[:, cell, 0], expected, atol=1e-12)
+    assert whole.thresholds.half.shape[1] == 1
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_predicted_outputs_settle_most_rows_before_their_first_term(outputs: int) -> None:
     made, rows = ordinary(outputs)
-    stage = Nearest.fit(made, rows[:300], components=6).cautious(2)
-    assert stage.arrays["steps"][0] == 0
-    assert 0.5 < stage.arrays["foresight"][0] < 2
-    found, answers = stage.decide(rows[300:]), made.rule.answer(FullSum(made).outputs(rows[300:]))
+    stage = Nearest.fit(made, rows[:300], components=6)
+    assert stage.ordering.steps[0] == 0
+    assert 0.5 < stage.ordering.foresight[0] < 2
+    found, answers = stage.decide(rows[300:], 2), made.rule.answer(FullSum(made).outputs(rows[300:]))
     at_once = np.asarray(found.evaluations) == 0
     assert at_once.mean() > 0.4
     assert (found.answers == answers)[at_once].mean() > 0.98
@@ -251,8 +251,8 @@ def test_the_prediction_slope_is_that_of_a_regression_on_the_predicted_outputs()
 def test_the_paper_predicts_no_terms(form: str) -> None:
     made, rows = ordinary()
     stage = Nearest.fit(made, rows, form=form, mode="paper")
-    assert stage.arrays["foresight"].tolist() == [0]
-    assert stage.arrays["steps"][0] == 1
+    assert stage.ordering.foresight.tolist() == [0]
+    assert stage.ordering.steps[0] == 1
     sums, order = stage.sums(rows[:9])[0], stage.order(rows[:9])
     values = made.kernel.matrix(rows[:9], made.points)
     first = made.bias + made.weights[order[:, 0]] * values[np.arange(9), order[:, 0]][:, None]
@@ -264,13 +264,14 @@ def test_the_paper_predicts_no_terms(form: str) -> None:
 def test_more_caution_keeps_rows_longer(form: str, outputs: int) -> None:
     made, rows = ordinary(outputs)
     stage = Nearest.fit(made, rows, form=form)
-    before = stage.cautious(0.1).decide(rows)
+    before = stage.decide(rows, 0.1)
     for caution in (0.5, 1.0, 3.0):
-        found = stage.cautious(caution).decide(rows)
+        found = stage.decide(rows, caution)
         assert (np.asarray(found.evaluations) >= np.asarray(before.evaluations)).all()
         assert np.asarray(found.evaluations).sum() > np.asarray(before.evaluations).sum()
         before = found
-    for part, again in zip(stage.cautious(3.0).cautious(1.0).decide(rows), stage.decide(rows), strict=True):
+    fresh = Nearest.fit(made, rows, form=form)
+    for part, again in zip(stage.decide(rows, 1.0), fresh.decide(rows), strict=True):
         np.testing.assert_array_equal(part, again)
 
 
@@ -280,8 +281,8 @@ def test_a_pair_of_classes_has_the_thresholds_of_their_own_rows() -> None:
     answers = made.rule.answer(FullSum(made).outputs(rows))
     assert set(answers.tolist()) == {0, 1, 2}
     whole, without = (Nearest.fit(made, some, mode="paper") for some in (rows, rows[answers != 2]))
-    np.testing.assert_allclose(whole.arrays["middle"][:, :, 0], without.arrays["middle"][:, :, 0], atol=1e-12)
-    assert not np.allclose(whole.arrays["middle"][:, :, 1], without.arrays["middle"][:, :, 1])
+    np.testing.assert_allclose(whole.thresholds.middle[:, :, 0], without.thresholds.middle[:, :, 0], atol=1e-12)
+    assert not np.allclose(whole.thresholds.middle[:, :, 1], without.thresholds.middle[:, :, 1])
 
 
 def test_equal_scores_are_taken_in_the_order_of_the_points() -> None:
@@ -311,7 +312,7 @@ def test_one_support_vector_and_fewer_than_the_budget_will_do() -> None:
         made = by_hand(RBF(0.5), points, weights, bias=-0.3)
         for form in ("query", "cells"):
             stage = Nearest.fit(made, rows, form=form, mode="paper", budget=100)
-            assert stage.arrays["steps"][-1] == len(points)
+            assert stage.ordering.steps[-1] == len(points)
             _holds_together(stage, rows, 2e-5)
             answers = made.rule.answer(FullSum(made).outputs(rows))
             found = stage.decide(rows)
@@ -361,7 +362,7 @@ def test_a_row_fares_the_same_in_any_company_layout_and_team(form: str, outputs:
         np.testing.assert_array_equal(stage.sums(raw[some])[1], cells[some])
         for mine, theirs in zip(stage.decide(raw[some]), whole, strict=True):
             np.testing.assert_array_equal(mine, theirs[some])  # type: ignore[index]
-    core: Any = stage._native
+    core: Any = stage._core
     for threads in (2, 3, 7):
         np.testing.assert_array_equal(core.sums(np.tile(raw, (10, 1)), threads)[0], np.tile(sums, (10, 1, 1)))
 
@@ -380,14 +381,14 @@ def check_instruction_set() -> None:
 @pytest.mark.parametrize("kernel", [RBF(0.2), SHARP, Polynomial(1.0, 0.0, 9), Linear()], ids=str)
 def test_numbers_that_overflow_settle_nothing_and_harm_no_neighbour(form: str, kernel: Kernel) -> None:
     made, rows = machine(kernel, 40, 5)
-    stage = Nearest.fit(made, np.vstack([made.points, rows]), form=form).cautious(0)
+    stage = Nearest.fit(made, np.vstack([made.points, rows]), form=form)
     huge = np.full((1, 5), 1e200)
     for one in (stage, on_numpy(stage)):
-        found = one.decide(np.vstack([rows, huge, rows, huge]))
+        found = one.decide(np.vstack([rows, huge, rows, huge]), 0)
         assert np.asarray(found.settled)[[9, 19]].tolist() == [False, False]
-        for mine, theirs in zip(found, one.decide(rows), strict=True):
+        for mine, theirs in zip(found, one.decide(rows, 0), strict=True):
             np.testing.assert_array_equal(np.asarray(mine)[:9], theirs)
-        assert not np.asarray(one.decide(huge).settled).any()
+        assert not np.asarray(one.decide(huge, 0).settled).any()
 
 
 def test_the_sketch_has_a_price_in_evaluations() -> None:
@@ -399,15 +400,15 @@ def test_the_sketch_has_a_price_in_evaluations() -> None:
 def test_steps_and_components_may_be_chosen() -> None:
     made, rows = ordinary()
     stage = Nearest.fit(made, rows)
-    assert stage.arrays["steps"].tolist() == [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 150]
-    assert len(stage.arrays["basis"]) == 2
-    assert Nearest.fit(made, rows, budget=10).arrays["steps"].tolist() == [0, 1, 2, 3, 4, 6, 8, 10]
-    assert Nearest.fit(made, rows, budget=1).arrays["steps"].tolist() == [0, 1]
-    assert Nearest.fit(made, rows, mode="paper", budget=5).arrays["steps"].tolist() == [1, 2, 3, 4, 5]
-    assert Nearest.fit(made, rows, steps=[2, 9]).arrays["steps"].tolist() == [2, 9]
-    assert len(Nearest.fit(made, rows, components=7).arrays["basis"]) == 7
-    assert len(Nearest.fit(made, rows, form="cells").arrays["centers"]) == 6
-    first, second = (Nearest.fit(made, rows, form="cells", seed=seed).arrays["centers"] for seed in (0, 1))
+    assert stage.ordering.steps.tolist() == [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 150]
+    assert len(stage.ordering.basis) == 2
+    assert Nearest.fit(made, rows, budget=10).ordering.steps.tolist() == [0, 1, 2, 3, 4, 6, 8, 10]
+    assert Nearest.fit(made, rows, budget=1).ordering.steps.tolist() == [0, 1]
+    assert Nearest.fit(made, rows, mode="paper", budget=5).ordering.steps.tolist() == [1, 2, 3, 4, 5]
+    assert Nearest.fit(made, rows, steps=[2, 9]).ordering.steps.tolist() == [2, 9]
+    assert len(Nearest.fit(made, rows, components=7).ordering.basis) == 7
+    assert len(Nearest.fit(made, rows, form="cells").ordering.centers) == 6
+    first, second = (Nearest.fit(made, rows, form="cells", seed=seed).ordering.centers for seed in (0, 1))
     assert not np.array_equal(first, second)
 
 
@@ -451,7 +452,7 @@ def test_what_it_cannot_serve_is_refused_in_words() -> None:
         Nearest.fit(replace(made, points=made.points * 1e200), rows)
     for caution in (-1.0, np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match="caution must be a finite number"):
-            Nearest.fit(made, rows).cautious(caution)  # type: ignore[arg-type]
+            Nearest.fit(made, rows).decide(rows, caution)  # type: ignore[arg-type]
     rows[4, 1] = np.inf
     for form in ("query", "cells"):
         stage = Nearest.fit(made, rows[10:], form=form)
@@ -475,4 +476,4 @@ def test_the_answer_at_zero_goes_with_the_rule(zero: int) -> None:
     made = by_hand(Linear(), [[1.0], [1.0]], [1.0, -1.0], rule=Sign(np.array([-1, 1]), zero=zero))
     assert positive(made.rule, np.zeros((1, 1)))[0, 0] == bool(zero)
     stage = Nearest.fit(made, np.array([[1.0], [2.0]]), mode="paper", components=1)
-    assert (stage.arrays["half"] == NEVER).all()
+    assert (stage.thresholds.half == NEVER).all()

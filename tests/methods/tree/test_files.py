@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from dormie.errors import PlanFileError
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF
+from dormie.methods.base import names_of
 from dormie.methods.dense import Dense
-from dormie.methods.tree.stage import _TREE, TreeWalk
+from dormie.methods.tree import Tree
+from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics import backend as native
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
@@ -27,7 +29,7 @@ from tests.methods.tree.trees import random_tree
 from tests.plan.file.plans import assert_same_plan, with_stage_arrays, written
 from tests.properties.strategies import by_hand, machine
 
-NAMES = (*_TREE, "half_widths")
+NAMES = (*names_of(Tree), "half_widths")
 FLOATS = ("points", "thresholds", "weights", "constants", "half_widths")
 
 
@@ -36,8 +38,8 @@ def _plan() -> tuple[Plan, Floats]:
     made, _ = machine(RBF(0.3), 60, 3, 3)
     rows = rng.normal(size=(300, 3))
     tree = random_tree(rng, made.kernel, made.points, rows, 25, 3)
-    stage = TreeWalk(made, tree, np.full((tree.n_terminals, 3), 0.4)).cautious(1.5)
-    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 60, {})), rows
+    stage = TreeWalk(made, tree, np.full((tree.n_terminals, 3), 0.4))
+    return Plan(made, Cascade((stage, Dense(made)), (1.5, 1.0)), RISK, Source("a test", 60, {})), rows
 
 
 def test_a_plan_with_a_tree_comes_back_and_answers_the_same(tmp_path: Path) -> None:
@@ -47,9 +49,9 @@ def test_a_plan_with_a_tree_comes_back_and_answers_the_same(tmp_path: Path) -> N
 @pytest.mark.parametrize("caution", [2, np.float32(2), np.int64(2)])
 def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
     plan, rows = _plan()
-    stage = plan.stages[0].cautious(caution)  # type: ignore[attr-defined]
-    assert_comes_back(Plan(plan.machine, Cascade.of(stage, plan.stages[1]), RISK, plan.source), rows, tmp_path / "plan")
-    assert type(load_plan(tmp_path / "plan").stages[0].caution) is float  # type: ignore[attr-defined]
+    cascade = Cascade(plan.stages, (caution, 1.0))
+    assert_comes_back(Plan(plan.machine, cascade, RISK, plan.source), rows, tmp_path / "plan")
+    assert type(load_plan(tmp_path / "plan").cascade.cautions[0]) is float
 
 
 SHAPES = {"empty": (0, 3), "short": (6, 3), "long": (999, 3), "wide": (25, 4), "flat": (9,), "a number": ()}
@@ -86,14 +88,14 @@ def test_arrays_that_are_no_tree_are_refused(change: Change, tmp_path: Path) -> 
     with pytest.raises(PlanFileError):
         load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
     with pytest.raises(ValueError, match="tree: "):
-        TreeWalk.restore(plan.machine, {"caution": 1.0}, arrays)
+        TreeWalk.restore(plan.machine, {}, arrays)
 
 
 def _native(arrays: dict[str, Any]) -> native.extension.Tree:
     made, _ = machine(RBF(0.3), 60, 3, 3)
     kept = native.native_machine(made)
     assert kept is not None
-    return native.extension.Tree(kept, *(arrays[name] for name in _TREE))
+    return native.extension.Tree(kept, *(arrays[name] for name in names_of(Tree)))
 
 
 REFUSED = [
@@ -128,7 +130,7 @@ def test_any_whole_numbers_are_refused_by_the_native_core_or_walked_without_harm
         found = _native(arrays | {"children": children, "offsets": offsets})
     except ValueError:
         return
-    _, terminals, evaluations = found.walk(rows, 1)
+    _, terminals, evaluations = found.walk(rows)
     assert ((terminals >= 0) & (terminals < t)).all()
     np.testing.assert_array_equal(evaluations, np.diff(offsets)[terminals])
 
@@ -138,12 +140,12 @@ def test_half_widths_of_another_tree_are_refused_by_the_native_core() -> None:
     arrays = plan.stages[0].state()[1]
     for wrong in (arrays["half_widths"][:-1], np.ascontiguousarray(arrays["half_widths"][:, :2])):
         with pytest.raises(ValueError, match="do not fit together"):
-            _native(arrays).decide(rows, wrong, 1)
+            _native(arrays).decide(rows, wrong)
 
 
 def test_numbers_it_does_not_know_are_refused() -> None:
     plan, _ = _plan()
-    for numbers in ({"budget": 5}, {}, {"caution": 1.0, "certified": True}):
+    for numbers in ({"budget": 5}, {"caution": 1.0}, {"caution": 1.0, "certified": True}):
         with pytest.raises(ValueError, match="another stage"):
             TreeWalk.restore(plan.machine, numbers, plan.stages[0].state()[1])
 

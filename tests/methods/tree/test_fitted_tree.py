@@ -28,7 +28,7 @@ def rows_of(seed: int, n: int, features: int = 3) -> Floats:
 def error(machine: Machine, tree: Tree, rows: Floats) -> float:
     """The share of the outputs' variation that the tree leaves unexplained."""
     outputs = full_sum_reference.outputs(machine, rows)
-    off = reference.walk(machine, tree, rows).values - outputs
+    off = reference.Tree(machine, tree).walk(rows).values - outputs
     return float(np.mean(off**2) / np.mean((outputs - outputs.mean(axis=0)) ** 2))
 
 
@@ -37,7 +37,7 @@ def test_on_unseen_rows_it_is_better_than_the_greedy_tree_with_as_many_evaluatio
         machine, rows, unseen = machine_of(seed, 60), rows_of(seed, 400), rows_of(seed + 100, 2000)
         plain = greedy(machine, rows, evaluations=8, seed=seed)
         better = fitted(machine, rows, evaluations=8, seed=seed)
-        taken = [reference.walk(machine, tree, unseen).evaluations.mean() for tree in (plain, better)]
+        taken = [reference.Tree(machine, tree).walk(unseen).evaluations.mean() for tree in (plain, better)]
         assert taken[1] < taken[0] + 0.5
         assert error(machine, better, unseen) < 0.5 * error(machine, plain, unseen)
 
@@ -46,7 +46,7 @@ def test_more_evaluations_leave_less_unexplained() -> None:
     machine, rows, unseen = machine_of(1, 60), rows_of(1, 3000), rows_of(2, 2000)
     trees = [fitted(machine, rows, evaluations=evaluations) for evaluations in (2, 6, 12)]
     for tree, evaluations in zip(trees, (2, 6, 12), strict=True):
-        assert reference.walk(machine, tree, rows).evaluations.mean() <= evaluations
+        assert reference.Tree(machine, tree).walk(rows).evaluations.mean() <= evaluations
     assert all(error(machine, fewer, unseen) > 1.5 * error(machine, more, unseen) for fewer, more in pairwise(trees))
 
 
@@ -62,7 +62,7 @@ def test_height_is_kept_and_leaves_have_rows() -> None:
     machine, rows = machine_of(4, 50), rows_of(4, 5000)
     tree = fitted(machine, rows, height=5, evaluations=None, leaf_rows=40)
     assert tree.depths.max() == 5
-    assert np.bincount(reference.walk(machine, tree, rows).terminals).min() >= 40
+    assert np.bincount(reference.Tree(machine, tree).walk(rows).terminals).min() >= 40
     assert fitted(machine, rows, height=1).depths.tolist() == [1]
 
 
@@ -111,7 +111,7 @@ def test_any_machine_and_any_rows_give_a_finite_tree(
     seed: int, points: int, n: int, evaluations: float | None, kernel: kernels.Kernel
 ) -> None:
     machine, rows = machine_of(seed, points, kernel), rows_of(seed, n)
-    walk = reference.walk(machine, fitted(machine, rows, evaluations=evaluations, seed=seed), rows)
+    walk = reference.Tree(machine, fitted(machine, rows, evaluations=evaluations, seed=seed)).walk(rows)
     outputs = full_sum_reference.outputs(machine, rows)
     assert walk.evaluations.mean() <= (evaluations or np.inf)
     assert np.abs(walk.values).max() <= 10 * np.abs(outputs).max() + 1
@@ -121,18 +121,18 @@ def test_any_machine_and_any_rows_give_a_finite_tree(
 def test_equal_rows_are_met_with_their_output(n: int) -> None:
     machine = machine_of(8, 20)
     rows = np.repeat(rows_of(8, 1), n, axis=0)
-    walk = reference.walk(machine, fitted(machine, rows), rows)
+    walk = reference.Tree(machine, fitted(machine, rows)).walk(rows)
     np.testing.assert_allclose(walk.values, full_sum_reference.outputs(machine, rows), rtol=1e-2)
 
 
 def test_constant_columns_one_vector_and_none() -> None:
     rows = rows_of(9, 50)
     constant = Machine(kernels.Linear(), np.zeros((4, 3)), np.ones(4), np.array([0.5]), SIGN)
-    assert reference.walk(constant, fitted(constant, rows), rows).values == pytest.approx(0.5)
+    assert reference.Tree(constant, fitted(constant, rows)).walk(rows).values == pytest.approx(0.5)
     one = machine_of(9, 1)
     assert error(one, fitted(one, rows), rows) < 1e-4
     none = Machine(kernels.RBF(1.0), np.empty((0, 3)), np.empty((0, 1)), np.array([0.25]), SIGN)
-    assert reference.walk(none, fitted(none, rows), rows).values == pytest.approx(0.25)
+    assert reference.Tree(none, fitted(none, rows)).walk(rows).values == pytest.approx(0.25)
 
 
 def test_several_outputs_share_a_tree() -> None:
@@ -141,7 +141,7 @@ def test_several_outputs_share_a_tree() -> None:
     machine = Machine(kernels.RBF(0.5), random.normal(size=(50, 3)), random.normal(size=(50, 3)), np.zeros(3), rule)
     tree, unseen = fitted(machine, random.normal(size=(400, 3)), evaluations=12), random.normal(size=(1000, 3))
     assert error(machine, tree, unseen) < 0.05
-    answers = rule.answer(reference.walk(machine, tree, unseen).values)
+    answers = rule.answer(reference.Tree(machine, tree).walk(unseen).values)
     assert np.mean(answers == rule.answer(full_sum_reference.outputs(machine, unseen))) > 0.9
 
 
@@ -176,7 +176,7 @@ def test_few_words_are_not_answered_with_a_constant() -> None:
 def test_support_vectors_that_are_all_zero_leave_the_bias() -> None:
     machine = Machine(kernels.Linear(), np.zeros((20, 3)), np.ones(20), np.array([0.5]), SIGN)
     rows = rows_of(13, 40)
-    assert reference.walk(machine, fitted(machine, rows), rows).values == pytest.approx(0.5)
+    assert reference.Tree(machine, fitted(machine, rows)).walk(rows).values == pytest.approx(0.5)
 
 
 def test_an_output_of_one_column_needs_no_split() -> None:

@@ -36,12 +36,14 @@ def rows_of(seed: int, n: int, features: int = 3) -> Floats:
 
 
 def error(machine: Machine, tree: Tree, rows: Floats) -> float:
-    return float(np.sum((reference.walk(machine, tree, rows).values - full_sum_reference.outputs(machine, rows)) ** 2))
+    return float(
+        np.sum((reference.Tree(machine, tree).walk(rows).values - full_sum_reference.outputs(machine, rows)) ** 2)
+    )
 
 
 def parts(tree: Tree, machine: Machine, rows: Floats) -> set[frozenset[int]]:
     """Which rows end together."""
-    terminals = reference.walk(machine, tree, rows).terminals
+    terminals = reference.Tree(machine, tree).walk(rows).terminals
     return {frozenset(np.flatnonzero(terminals == t).tolist()) for t in np.unique(terminals)}
 
 
@@ -85,7 +87,7 @@ def test_greedy_is_the_paper_s_algorithm(
     assume(not close_calls)
     assert parts(tree, machine, rows) == {frozenset(leaf.rows) for leaf in leaves(expected)}
     X = machine.kernel.matrix(rows, machine.points)
-    found = reference.walk(machine, tree, rows).values[:, 0] - machine.bias[0]
+    found = reference.Tree(machine, tree).walk(rows).values[:, 0] - machine.bias[0]
     np.testing.assert_allclose(found, twin_value(expected, X), rtol=1e-7, atol=1e-9 * np.abs(X).sum(axis=1).max())
 
 
@@ -128,11 +130,11 @@ def test_a_split_is_the_best_of_all_thresholds_for_its_columns() -> None:
 
 def test_height_and_leaf_rows_and_evaluations_are_kept() -> None:
     machine, rows = machine_of(1, 40), rows_of(1, 300)
-    free = reference.walk(machine, greedy(machine, rows), rows)
+    free = reference.Tree(machine, greedy(machine, rows)).walk(rows)
     assert np.bincount(free.terminals).max() <= 5
     assert greedy(machine, rows, height=4).depths.max() <= 4
     for budget in (1, 2.5, 4.0, 6.3):
-        few = reference.walk(machine, greedy(machine, rows, evaluations=budget), rows)
+        few = reference.Tree(machine, greedy(machine, rows, evaluations=budget)).walk(rows)
         assert budget - 1.1 < few.evaluations.mean() <= budget
     errors = [error(machine, greedy(machine, rows, evaluations=budget), rows) for budget in (1, 3, 5, 7)]
     assert errors == sorted(errors, reverse=True)
@@ -142,7 +144,7 @@ def test_a_budget_goes_where_it_helps_most() -> None:
     """Half of the rows are far from all points, where the output is nothing: hardly an evaluation is spent there."""
     machine, near = machine_of(2, 30), rows_of(2, 200)
     rows = np.vstack([near, 400.0 + near])
-    walk = reference.walk(machine, greedy(machine, rows, evaluations=6.0), rows)
+    walk = reference.Tree(machine, greedy(machine, rows, evaluations=6.0)).walk(rows)
     assert walk.evaluations[:200].mean() > 1.5 * walk.evaluations[200:].mean()
 
 
@@ -182,7 +184,7 @@ def test_several_outputs_share_a_tree() -> None:
     )
     rows = random.normal(size=(400, 3))
     outputs = full_sum_reference.outputs(machine, rows)
-    walk = reference.walk(machine, greedy(machine, rows), rows)
+    walk = reference.Tree(machine, greedy(machine, rows)).walk(rows)
     assert np.mean((walk.values - outputs) ** 2) < 0.1 * np.mean((outputs - machine.bias) ** 2)
 
 
@@ -192,19 +194,21 @@ def test_equal_rows_end_in_one_leaf(n: int) -> None:
     rows = np.repeat(rows_of(6, 1), n, axis=0)
     tree = greedy(machine, rows)
     assert (tree.n_nodes, tree.n_terminals) == (1, 1)
-    np.testing.assert_allclose(reference.walk(machine, tree, rows).values, full_sum_reference.outputs(machine, rows))
+    np.testing.assert_allclose(
+        reference.Tree(machine, tree).walk(rows).values, full_sum_reference.outputs(machine, rows)
+    )
 
 
 def test_constant_columns_one_vector_and_none() -> None:
     rows = rows_of(7, 50)
     constant = Machine(kernels.Linear(), np.zeros((4, 3)), np.ones(4), np.array([0.5]), SIGN)
-    assert reference.walk(constant, greedy(constant, rows), rows).values == pytest.approx(0.5)
+    assert reference.Tree(constant, greedy(constant, rows)).walk(rows).values == pytest.approx(0.5)
     one = machine_of(7, 1)
     tree = greedy(one, rows)
-    np.testing.assert_allclose(reference.walk(one, tree, rows).values, full_sum_reference.outputs(one, rows))
+    np.testing.assert_allclose(reference.Tree(one, tree).walk(rows).values, full_sum_reference.outputs(one, rows))
     assert tree.n_nodes == 1
     none = Machine(kernels.RBF(1.0), np.empty((0, 3)), np.empty((0, 1)), np.array([0.25]), SIGN)
-    walk = reference.walk(none, greedy(none, rows), rows)
+    walk = reference.Tree(none, greedy(none, rows)).walk(rows)
     assert walk.values == pytest.approx(0.25)
     assert not walk.evaluations.any()
 

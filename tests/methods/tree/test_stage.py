@@ -63,13 +63,14 @@ def _follows_the_definition(made: Machine, tree: Tree, rows: Any, walk: Walk) ->
         assert walk.evaluations[i] == len(path)
 
 
-def _agrees_with_its_intervals(stage: TreeWalk, rows: Any) -> None:
-    found, (middle, radius), rule = stage.decide(rows), stage.interval(rows), stage.machine.rule
+def _agrees_with_its_half_widths(stage: TreeWalk, rows: Any, caution: float = 1.0) -> None:
+    found, (middle, terminals, evaluations), rule = stage.decide(rows, caution), stage.walk(rows), stage.machine.rule
+    radius = caution * stage.half_widths[terminals]
     settled = rule.settled(middle - radius, middle + radius)
     np.testing.assert_array_equal(found.settled, settled)
     expected = middle if isinstance(rule, Value) else np.where(settled, rule.answer(middle), -1)
     np.testing.assert_array_equal(found.answers, expected)
-    np.testing.assert_array_equal(found.evaluations, stage.walk(rows).evaluations)
+    np.testing.assert_array_equal(found.evaluations, evaluations)
     np.testing.assert_array_equal(stage.estimate(rows), middle)
 
 
@@ -77,10 +78,10 @@ def _agrees_with_its_intervals(stage: TreeWalk, rows: Any) -> None:
 @given(case=trees(), caution=st.sampled_from([0.0, 0.5, 1.0, 3.0]))
 def test_native_and_numpy_follow_the_definition(case: tuple[Machine, Tree, Floats], caution: float) -> None:
     made, tree, rows = case
-    stage = _stage(made, tree).cautious(caution)
+    stage = _stage(made, tree)
     for form in (stage, on_numpy(stage)):
         _follows_the_definition(made, tree, rows, form.walk(rows))
-        _agrees_with_its_intervals(form, rows)
+        _agrees_with_its_half_widths(form, rows, caution)
 
 
 @settings(max_examples=100)
@@ -89,7 +90,7 @@ def test_a_rows_bits_are_its_own(case: tuple[Machine, Tree, Floats], cut: int, t
     """Not those of its batch, of its place in it, of its layout, or of the threads."""
     made, tree, rows = case
     rows = rows.astype(np.float32).astype(np.float64)
-    core: Any = _stage(made, tree)._native
+    core: Any = _stage(made, tree)._core
     whole = core.walk(rows, 1)
     alone = [np.concatenate(parts) for parts in zip(*(core.walk(row[None], 1) for row in rows), strict=True)]
     halves = [np.concatenate(parts) for parts in zip(core.walk(rows[:cut], 1), core.walk(rows[cut:], 1), strict=True)]
@@ -99,7 +100,7 @@ def test_a_rows_bits_are_its_own(case: tuple[Machine, Tree, Floats], cut: int, t
         [part[::-1] for part in core.walk(rows[::-1], 1)],
         core.walk(np.asfortranarray(rows), threads),
         core.walk(rows.astype(np.float32), threads),
-        core.walk(*checks.csr_arguments(rows), threads),
+        core.walk(scipy.sparse.csr_array(rows), threads),
         [part[-len(rows) :] for part in core.walk(np.vstack([rows[:5] * 1e200, rows]), threads)],
     ]
     for form in forms:
@@ -110,7 +111,7 @@ def test_a_rows_bits_are_its_own(case: tuple[Machine, Tree, Floats], cut: int, t
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_threads_and_blocks_change_nothing(outputs: int) -> None:
     stage, rows = _ordinary(outputs, 10_000)
-    core: Any = stage._native
+    core: Any = stage._core
     one = core.walk(rows, 1)
     for threads in (2, 3):
         for mine, theirs in zip(core.walk(rows, threads), one, strict=True):
@@ -119,7 +120,7 @@ def test_threads_and_blocks_change_nothing(outputs: int) -> None:
     for mine, theirs in zip(small, one, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert len(set(one[1].tolist())) > 20
-    _agrees_with_its_intervals(stage, rows)
+    _agrees_with_its_half_widths(stage, rows)
 
 
 def test_layouts_and_sparse_rows_give_the_same_decisions() -> None:
@@ -161,7 +162,7 @@ def test_a_single_terminal_answers_all_rows_alike() -> None:
         assert found.answers.tolist() == [1] * 5
         assert np.asarray(found.evaluations).tolist() == [0] * 5
         assert not np.asarray(_stage(made, tree, 1.5).decide(np.zeros((5, 2))).settled).any()
-    assert str(_stage(made, tree)) == "tree(0 nodes; 1 x rms error)"
+    assert str(_stage(made, tree)) == "tree(0 nodes)"
 
 
 def test_a_point_alone_is_met_by_all_rows() -> None:
@@ -173,7 +174,7 @@ def test_a_point_alone_is_met_by_all_rows() -> None:
         np.testing.assert_allclose(form.estimate(rows)[:, 0], [-12, -6, 0, 1.2])
         assert form.decide(rows).answers.tolist() == [0, 0, -1, 1]
         assert np.asarray(form.decide(rows).evaluations).tolist() == [1] * 4
-    assert str(_stage(made, tree)) == "tree(1 node; 1 x rms error)"
+    assert str(_stage(made, tree)) == "tree(1 node)"
 
 
 def test_a_value_on_the_threshold_goes_left() -> None:
@@ -201,17 +202,18 @@ def test_a_path_longer_than_any_vector_is_walked_to_its_end() -> None:
 def test_more_caution_settles_fewer_rows_and_all_of_them_alike() -> None:
     for outputs in (1, 3):
         stage, rows = _ordinary(outputs)
-        before = stage.cautious(0).decide(rows)
+        before = stage.decide(rows, 0)
         assert before.settled is not None
         assert before.settled.all()
         for caution in (0.5, 1.0, 4.0):
-            found = stage.cautious(caution).decide(rows)
+            found = stage.decide(rows, caution)
             assert found.settled is not None
             assert before.settled.sum() > found.settled.sum() > 0
             assert not (found.settled & ~before.settled).any()
             np.testing.assert_array_equal(found.answers[found.settled], before.answers[found.settled])
             before = found
-        for mine, theirs in zip(stage.cautious(3.0).cautious(1.0).decide(rows), stage.decide(rows), strict=True):
+        fresh = TreeWalk(stage.machine, stage.tree, stage.half_widths).decide(rows)
+        for mine, theirs in zip(stage.decide(rows, 1.0), fresh, strict=True):
             np.testing.assert_array_equal(mine, theirs)
 
 
@@ -221,8 +223,8 @@ def test_a_terminal_that_may_never_settle_does_not_however_bold() -> None:
     half_widths[::2] = NEVER
     silent = TreeWalk(stage.machine, stage.tree, half_widths)
     for caution in (0.0, 1e-300, 1.0, 1e300):
-        for form in (silent.cautious(caution), on_numpy(silent.cautious(caution))):
-            settled, terminals = np.asarray(form.decide(rows).settled), form.walk(rows).terminals
+        for form in (silent, on_numpy(silent)):
+            settled, terminals = np.asarray(form.decide(rows, caution).settled), form.walk(rows).terminals
             assert not settled[terminals % 2 == 0].any()
             assert settled[terminals % 2 == 1].any() == (caution < 1e300)
 
@@ -330,14 +332,15 @@ def test_words_are_decided_by_a_python_kernel(form: Any) -> None:
     rng = np.random.default_rng(0)
     made = by_hand(Custom(_spectrum), WORDS[:8], rng.normal(size=8), 0.1, Sign(np.array(["-", "+"])))
     tree = random_tree(rng, made.kernel, WORDS, WORDS, 6, 1)
-    stage = TreeWalk.calibrated(made, tree, form(WORDS)).cautious(0.5)
+    stage = TreeWalk.calibrated(made, tree, form(WORDS))
     values = stage.estimate(form(WORDS))
     for word, value, terminal in zip(WORDS, values, stage.walk(form(WORDS)).terminals, strict=True):
         expected, end, _ = walked(tree, made.kernel, [word])
         assert (value.tolist(), terminal) == (pytest.approx(expected), end)
-    _agrees_with_its_intervals(stage, form(WORDS))
+    _agrees_with_its_half_widths(stage, form(WORDS), 0.5)
     for caution in (0.0, 1e9):
-        predictor = Predictor(Plan(made, Cascade.of(stage.cautious(caution), Dense(made)), RISK, Source("words", 8, {})))
+        cascade = Cascade((stage, Dense(made)), (caution, 1.0))
+        predictor = Predictor(Plan(made, cascade, RISK, Source("words", 8, {})))
         outputs = values if caution == 0 else FullSum(made).outputs(WORDS)
         labels = made.rule.labels(made.rule.answer(outputs))
         np.testing.assert_array_equal(predictor.predict(np.array(WORDS)), labels)
@@ -348,7 +351,7 @@ def test_words_are_decided_by_a_python_kernel(form: Any) -> None:
 def test_kernels_without_geometry_are_welcome() -> None:
     made, rows = machine(Sigmoid(0.3, -0.2), 20, 3)
     tree = random_tree(np.random.default_rng(1), made.kernel, made.points, rows, 15, 1)
-    assert np.asarray(TreeWalk.calibrated(made, tree, rows).cautious(0.1).decide(rows).settled).any()
+    assert np.asarray(TreeWalk.calibrated(made, tree, rows).decide(rows, 0.1).settled).any()
 
 
 def test_an_input_map_is_applied_to_rows_and_not_to_points() -> None:
@@ -365,7 +368,7 @@ def test_a_value_that_is_not_finite_is_named() -> None:
     for value, word in ((np.nan, "NaN"), (-np.inf, "infinite")):
         rows[4, 1] = value
         for form in (stage, on_numpy(stage)):
-            for use in (form.decide, form.walk, form.interval, form.estimate):
+            for use in (form.decide, form.walk, form.estimate):
                 with pytest.raises(ValueError, match=f"row 4, column 1 is {word}"):
                     use(rows)
 
@@ -378,7 +381,7 @@ def test_no_rows_are_decided_without_complaint() -> None:
 
 
 def test_what_does_not_fit_is_refused_in_words() -> None:
-    stage, _ = _ordinary()
+    stage, rows = _ordinary()
     made, tree, widths = stage.machine, stage.tree, stage.half_widths
     with pytest.raises(ValueError, match="it gives 2 outputs, the machine has 3"):
         TreeWalk(made, small_tree(), np.ones((3, 2)))
@@ -393,14 +396,15 @@ def test_what_does_not_fit_is_refused_in_words() -> None:
     with pytest.raises(ValueError, match="points must be float64 of shape"):
         TreeWalk(made, Tree(["word"] * 60, *_but_points(tree)), widths)
     for caution in (-1.0, np.nan, np.inf, "1", None, True):
-        with pytest.raises(ValueError, match="tree: caution must be a finite number"):
-            stage.cautious(caution)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="caution must be a finite number"):
+            stage.decide(rows, caution)  # type: ignore[arg-type]
 
 
 def test_it_is_never_certified_named_by_its_nodes_and_explained() -> None:
     stage, _ = _ordinary()
     assert not stage.certified
-    assert str(stage.cautious(1.5)) == "tree(60 nodes; 1.5 x rms error)"
+    assert str(stage) == "tree(60 nodes)"
+    assert stage.described(1.5) == "tree(60 nodes; caution 1.5)"
     stages, source = (stage, Dense(stage.machine)), Source("a test", 80, {})
     assert "Ukkonen" in explain(Plan(stage.machine, Cascade.of(*stages), RISK, source))
     with pytest.raises(ValueError, match="tree"):

@@ -43,7 +43,8 @@ class LinearFilter(CalibratedStage):
         self.machine = machine
         self.linear = linear
         self.thresholds = thresholds
-        self._ends = lru_cache(16)(thresholds.widened)  # a predictor uses one caution for all rows
+        # A predictor uses one caution for all rows. Typed: True is no caution, though it equals 1.0.
+        self._ends = lru_cache(16, typed=True)(thresholds.widened)
         self._core = backend.choose(
             machine,
             lambda core: backend.extension.LinearFilter(core, *backend.contiguous(linear)),

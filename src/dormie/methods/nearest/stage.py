@@ -63,7 +63,8 @@ class Nearest(CalibratedStage):
         self.ordering = ordering
         self.thresholds = thresholds
         self.details = f"{ordering.form}, {ordering.steps[-1]}"
-        self._ends = lru_cache(16)(thresholds.widened)  # a predictor uses one caution for all rows
+        # A predictor uses one caution for all rows. Typed: True is no caution, though it equals 1.0.
+        self._ends = lru_cache(16, typed=True)(thresholds.widened)
         self._core = core or _core(machine, ordering)
 
     @classmethod

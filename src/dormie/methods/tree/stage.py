@@ -55,7 +55,8 @@ class TreeWalk(CalibratedStage):
         self.tree = tree
         self.half_widths = half_widths
         self.details = "1 node" if tree.n_nodes == 1 else f"{tree.n_nodes} nodes"
-        self._radii = lru_cache(16)(partial(_widened, half_widths))  # a predictor uses one caution for all rows
+        # A predictor uses one caution for all rows. Typed: True is no caution, though it equals 1.0.
+        self._radii = lru_cache(16, typed=True)(partial(_widened, half_widths))
         self._core = backend.choose(
             machine,
             lambda core: backend.extension.Tree(core, *backend.contiguous(tree)),

@@ -41,9 +41,9 @@ def test_k_is_the_first_landmark_at_which_the_interval_leaves_zero_behind() -> N
     rows = small_problem().X[:20]
     found = walk([stage()], rows)
     for row, k in zip(rows, found.steps, strict=True):
-        at, before = (stage().interval(row[None], int(n)) for n in (k, max(k - 1, 1)))
-        assert abs(at[0][0, 0]) > at[1][0, 0]
-        assert k == 1 or abs(before[0][0, 0]) <= before[1][0, 0]
+        (low, high), (low_before, high_before) = (stage().interval(row[None], int(n)) for n in (k, k - 1))
+        assert low > 0 or high < 0
+        assert low_before <= 0 <= high_before
 
 
 def test_every_answer_found_is_that_of_the_full_sum() -> None:
@@ -68,7 +68,7 @@ def test_rows_that_all_landmarks_leave_open_are_counted_as_such() -> None:
 def test_dependent_landmarks_are_passed_over_and_later_ones_kept() -> None:
     landmarks = machine().points[sgma(machine(), 10)]
     doubled = np.repeat(landmarks, 2, axis=0)
-    assert np.array_equal(build(machine(), doubled).arrays["points"], landmarks)
+    assert np.array_equal(build(machine(), doubled).span.points, landmarks)
 
 
 def test_folded_weights_are_the_two_halves_of_the_linear_machine() -> None:

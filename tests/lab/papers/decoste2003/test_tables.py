@@ -34,8 +34,10 @@ from dormie.machine import Machine
 from dormie.methods.dense import Dense
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.methods.thresholds import Thresholds
 from dormie.numerics.binomial import p_value
 from dormie.numerics.evaluate import FullSum
+from dormie.plan.cascade import Cascade
 from dormie.predictor import cascade as flow
 
 EXTENT = Extent(((0, 1), (3, 8)), ((0, 1),), held_out=400, most_rows=400, risk=0.02, budget=64)
@@ -95,35 +97,37 @@ def test_variants_have_the_papers_thresholds_or_a_certified_caution() -> None:
     pair, machine = problem()
     found = variants(machine, pair, EXTENT)
     for kind in (SIMPLE, SMOOTHED, CALIBRATED):
-        [nearest], (first, second) = found[kind], found[WITH_FILTER + kind]
+        [nearest], (first, second) = found[kind].stages, found[WITH_FILTER + kind].stages
         assert isinstance(nearest, Nearest)
         assert isinstance(first, LinearFilter)
         assert isinstance(second, Nearest)
-        assert (nearest.arrays["foresight"][0] > 0) == (kind == CALIBRATED)
-    [simple], [smoothed] = found[SIMPLE], found[SMOOTHED]
+        assert (nearest.ordering.foresight[0] > 0) == (kind == CALIBRATED)
+    [simple], [smoothed] = found[SIMPLE].stages, found[SMOOTHED].stages
     assert isinstance(simple, Nearest)
     assert isinstance(smoothed, Nearest)
-    assert (smoothed.arrays["half"] >= simple.arrays["half"]).all()
-    assert (smoothed.arrays["half"] > simple.arrays["half"]).any()
+    assert (smoothed.thresholds.half >= simple.thresholds.half).all()
+    assert (smoothed.thresholds.half > simple.thresholds.half).any()
 
 
 def test_a_certified_way_disagrees_on_no_more_held_out_rows_than_it_may() -> None:
     pair, machine = problem()
-    stages = LinearFilter.fit(machine, pair.train), Nearest.fit(machine, pair.train)
-    found: Any = certified(stages, pair.held_out, EXTENT.risk)
-    assert len({stage.caution for stage in found}) == 1
+    early = Cascade.of(LinearFilter.fit(machine, pair.train), Nearest.fit(machine, pair.train))
+    found = certified(early, pair.held_out, EXTENT.risk)
+    assert found.stages == early.stages
+    assert len(set(found.cautions)) == 1
     right = Dense(machine).decide(pair.held_out).answers
-    disagreements = int(np.sum(flow.run((*found, Dense(machine)), pair.held_out).answers != right))
+    disagreements = int(np.sum(flow.run(found.before(Dense(machine)), pair.held_out).answers != right))
     assert p_value(len(right), disagreements, EXTENT.risk) <= 1 - CONFIDENCE
-    bolder: Any = certified(stages, pair.held_out, 0.2)
-    assert bolder[0].caution < found[0].caution
+    bolder = certified(early, pair.held_out, 0.2)
+    assert bolder.cautions[0] < found.cautions[0]
 
 
 def test_where_nothing_can_be_certified_the_dense_stage_is_left() -> None:
     pair, machine = problem()
     wrong = Nearest.fit(machine, pair.train)
-    upside_down = wrong.arrays | {"middle": wrong.arrays["middle"] + 5, "half": np.zeros_like(wrong.arrays["half"])}
-    assert certified((Nearest(machine, upside_down),), pair.held_out, EXTENT.risk) == ()
+    upside_down = Thresholds(wrong.thresholds.middle + 5, np.zeros_like(wrong.thresholds.half))
+    early = Cascade.of(Nearest(machine, wrong.ordering, upside_down))
+    assert certified(early, pair.held_out, EXTENT.risk) == Cascade.of()
 
 
 def test_counts_are_those_of_the_rows_one_by_one() -> None:
@@ -132,13 +136,13 @@ def test_counts_are_those_of_the_rows_one_by_one() -> None:
     found, full = variants(machine, pair, EXTENT), Dense(machine)
     right = full.decide(pair.test).answers
     assert result.errors == int(np.sum(machine.rule.labels(right) != pair.test_signs))
-    for name, stages in found.items():
+    for name, early in found.items():
         outcome = result.outcomes[name]
-        runs = [flow.run((*stages, full), pair.test[i : i + 1]) for i in range(50)]
+        runs = [flow.run(early.before(full), pair.test[i : i + 1]) for i in range(50)]
         k = [max(int(np.ravel(run.evaluations)[0]), 1) for run in runs]
         assert outcome.evaluations[:50].tolist() == k
         assert outcome.microseconds > 0
-        nearest: Any = stages[-1]
+        nearest: Any = early.stages[-1]
         assert outcome.work >= nearest.overhead * (1 - outcome.filtered)
         assert outcome.work <= nearest.overhead + outcome.evaluations.mean()
         assert (outcome.filtered > 0) == name.startswith(WITH_FILTER)
@@ -179,7 +183,7 @@ def test_the_figure_shows_what_each_row_took(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pair, machine = problem()
     stage = Nearest.fit(machine, pair.train, budget=8)
-    k = decoste2003_figures.steps(stage, machine, pair.test)
+    k = decoste2003_figures.steps(Cascade.of(stage), machine, pair.test)
     settled = stage.decide(pair.test).settled
     assert (k[~np.asarray(settled)] == machine.n_points).all()
     decoste2003_figures.plot(
