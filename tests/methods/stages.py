@@ -29,12 +29,6 @@ class StageByHand(Stage):
     def estimate(self, rows: Any) -> Floats:
         raise NotImplementedError
 
-    def estimate(self, rows: Any) -> Floats:
-        raise NotImplementedError
-
-    def estimate(self, rows: Any) -> Floats:
-        raise NotImplementedError
-
     def state(self) -> tuple[dict[str, Any], Arrays]:
         raise NotImplementedError
 

@@ -16,7 +16,8 @@
 right; a calibrated stage has thresholds measured on rows, and serves plans with a stated risk.
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
-candidates to try at which effort), `reference.py` (the NumPy twin of its native code), and the modules that fit it.
+candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
+`dormie.numerics.reference`), and the modules that fit it.
 `base.py` has the protocol, `memory.py` counts the bytes of stages, and `thresholds.py` has what linear_filter and
 nearest share. To add a method, add a folder and a line in `METHODS`.
 """

@@ -46,4 +46,6 @@ def run(cascade: Cascade, rows: Any) -> CascadeResult:
 
 def answers(cascade: Cascade, rows: Any) -> npt.NDArray[Any]:
     """Only the answers. With a single stage this skips the bookkeeping, which costs noticeable time for single rows."""
-    return cascade.stages[0].decide(rows).answers if len(cascade) == 1 else run(cascade, rows).answers
+    if len(cascade) > 1:
+        return run(cascade, rows).answers
+    return cascade.stages[0].decide(rows, cascade.cautions[0]).answers
