@@ -99,6 +99,7 @@ def test_every_method_has_its_folder() -> None:
 # Tests of a folder as a whole, and of what several modules of it do together.
 OF_FOLDERS = {
     "test_archives",
+    "test_calibrated_stages",
     "test_command",
     "test_damage",
     "test_deviation",

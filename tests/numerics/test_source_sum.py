@@ -279,7 +279,7 @@ def test_of_a_bound_that_is_no_number_nothing_is_known() -> None:
     "outputs",
     [
         lambda made, rows: SourceSum(made).outputs(rows),
-        lambda made, rows: source_reference.source_outputs(made, rows, sparse=False),
+        lambda made, rows: source_reference.source_outputs(made, rows, hasattr(rows, "toarray")),
     ],
 )
 def test_a_mapped_row_that_is_no_number_has_no_unit_vector(outputs: Any) -> None:
