@@ -1,66 +1,244 @@
-"""What methods share for fitting: a candidate that cannot be fitted is left out, alone."""
+"""The protocol that every stage keeps, with every rule, natively and in NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dormie.machine import Machine
+from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF
-from dormie.machine.rules import Sign
-from dormie.methods.base import CannotFit, Stage, arithmetic, attempts
-from dormie.methods.dense import Dense
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.methods import METHODS
+from dormie.methods.base import CalibratedStage, CertifiedStage, Stage, middle_of
+from dormie.methods.dense import Dense, Float32Dense
+from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.geometry import Geometry
+from dormie.methods.linear_filter import LinearFilter
+from dormie.methods.nearest import Nearest
+from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.tree import greedy
+from dormie.methods.tree.stage import TreeWalk
+from dormie.numerics import backend
+from tests.methods.toy import FarAway
+from tests.oracles import full_sum as naive
+from tests.properties import checks
 
-STAGE = Dense(Machine(RBF(1.0), np.zeros((1, 1)), np.ones(1), np.zeros(1), Sign(np.array([0, 1]))))
-
-
-def _fit(*parts: Stage | str) -> Iterator[Stage]:
-    """Yields stages; a text in their place is the reason why that one cannot be fitted."""
-    for part in parts:
-        if isinstance(part, str):
-            raise CannotFit(part)
-        yield part
-
-
-def test_a_candidate_that_cannot_be_fitted_leaves_the_others() -> None:
-    assert [*attempts([_fit("large"), _fit(STAGE), _fit("small"), _fit(STAGE, STAGE)])] == 3 * [STAGE]
-    assert [*attempts([_fit(STAGE, "large"), _fit("small")])] == [STAGE]
-    assert not [*attempts([])]
-
-
-def test_where_no_candidate_can_be_fitted_the_first_reason_is_raised() -> None:
-    with pytest.raises(CannotFit, match="large"):
-        [*attempts([_fit("large"), _fit(), _fit("small")])]
-
-
-def test_candidates_are_fitted_only_when_they_are_asked_for() -> None:
-    asked: list[int] = []
-
-    def fit(number: int) -> Iterator[Stage]:
-        asked.append(number)
-        yield STAGE
-
-    stages = attempts(fit(number) for number in range(3))
-    assert asked == []
-    next(stages)
-    assert asked == [0]
+POINTS, FEATURES = 600, 3
+RULES: dict[str, Rule] = {
+    "sign": Sign(np.array([-1, 1])),
+    "vote": OneVsOneVote(np.arange(3)),
+    "argmax": Argmax(np.arange(3)),
+    "value": Value(0.5, flat=False),
+}
 
 
-def test_other_errors_are_not_taken_for_numbers_out_of_range() -> None:
-    def fit() -> Iterator[Stage]:
-        yield STAGE
-        raise ValueError("wrong argument")
-
-    with pytest.raises(ValueError, match="wrong argument"):
-        [*attempts([fit()])]
-    assert not issubclass(CannotFit, ValueError)
+def _rows(count: int) -> Floats:
+    """Ordinary rows, and one each that is zero, far off, and as far off as float64 goes."""
+    rows = np.random.default_rng(4).normal(size=(count, FEATURES)) * 1.5
+    rows[1], rows[2], rows[3] = 0, 1e4, 1e300
+    return np.asarray(rows)
 
 
-def test_where_arithmetic_fails_the_reason_is_kept() -> None:
-    with pytest.raises(CannotFit, match="Singular matrix") as raised, arithmetic():
-        np.linalg.inv(np.zeros((2, 2)))
-    assert isinstance(raised.value.__cause__, np.linalg.LinAlgError)
-    with pytest.raises(TypeError, match="not a number"), arithmetic():
-        raise TypeError("not a number")
+ROWS, FITTING = _rows(14), _rows(200)[4:]
+
+
+@cache
+def _machine(rule: str) -> Machine:
+    rng = np.random.default_rng(3)
+    outputs = 1 if rule == "sign" else 3
+    input_map = Affine(rng.normal(size=FEATURES), rng.uniform(1, 2, size=FEATURES))
+    points, weights = rng.normal(size=(POINTS, FEATURES)), rng.normal(size=(POINTS, outputs))
+    return Machine(RBF(0.1), points, weights, rng.normal(size=outputs), RULES[rule], input_map)
+
+
+@cache
+def _exact(outputs: int) -> list[list[Any]]:
+    """The real outputs, which do not depend on the rule."""
+    return naive.exact_outputs(_machine("sign" if outputs == 1 else "vote"), ROWS)
+
+
+def _calibrated(machine: Machine, sizes: list[int]) -> CalibratedReducedSet:
+    fitted = ReducedSet.project(machine, machine.points[:40], sizes)
+    return CalibratedReducedSet(machine, fitted.levels, fitted.half_widths / 10)
+
+
+def _tree(machine: Machine) -> TreeWalk:
+    return TreeWalk.calibrated(machine, greedy(machine, FITTING, height=4), FITTING)
+
+
+CLASSES = ("sign", "vote", "argmax")
+# What makes each stage, the protocol it keeps, and the rules it serves.
+STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]]] = {
+    "dense": (Dense, CertifiedStage, tuple(RULES)),
+    "dense in float32": (Float32Dense, Stage, CLASSES),
+    "fast_stopping": (FastStopping, CertifiedStage, tuple(RULES)),
+    "geometry": (lambda made: Geometry.build(made, made.points[:37]), CertifiedStage, tuple(RULES)),
+    "reduced_set": (
+        lambda made: ReducedSet.project(made, made.points[:40], [10, 25, 40]),
+        CertifiedStage,
+        tuple(RULES),
+    ),
+    "calibrated reduced_set": (lambda made: _calibrated(made, [10, 40]), CalibratedStage, tuple(RULES)),
+    "calibrated reduced_set of one level": (lambda made: _calibrated(made, [40]), CalibratedStage, tuple(RULES)),
+    "linear_filter": (lambda made: LinearFilter.fit(made, FITTING), CalibratedStage, CLASSES),
+    "nearest by query": (lambda made: Nearest.fit(made, FITTING), CalibratedStage, CLASSES),
+    "nearest by cell": (lambda made: Nearest.fit(made, FITTING, form="cells", cells=3), CalibratedStage, CLASSES),
+    "tree": (_tree, CalibratedStage, tuple(RULES)),
+    "far_away": (FarAway.fit, CertifiedStage, tuple(RULES)),
+}
+
+
+@cache
+def _made(name: str, rule: str, native: bool) -> Stage:
+    del native  # only tells the two apart
+    return STAGES[name][0](_machine(rule))
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """A stage; what the test makes is made natively, or in NumPy, as the stage is."""
+    native = request.param[-1]
+    overflow = np.errstate(over="ignore", invalid="ignore")  # NumPy tells of it
+    with nullcontext() if native else backend.numpy_only(), overflow:
+        yield _made(*request.param)
+
+
+def _every(protocol: Any) -> pytest.MarkDecorator:
+    """Runs a test with all stages of a protocol, with all rules they serve, natively and in NumPy."""
+    cases = [
+        pytest.param((name, rule, native), id=f"{name}, {rule}, {'native' if native else 'numpy'}")
+        for name, (_, kept, rules) in STAGES.items()
+        for rule in rules
+        for native in (True, False)
+        if issubclass(kept, protocol)
+    ]
+    return pytest.mark.parametrize("stage", cases, indirect=True)
+
+
+def _assert_same(one: Any, other: Any) -> None:
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_every_stage_of_every_method_is_here() -> None:
+    made = {type(_made(name, "sign", True)) for name in STAGES}
+    assert {stage for method in METHODS.values() for stage in method.stages} <= made
+
+
+@_every(Stage)
+def test_decisions_and_estimates_have_one_shape(stage: Stage) -> None:
+    outputs, is_value = stage.machine.n_outputs, isinstance(stage.machine.rule, Value)
+    for rows in (ROWS, ROWS[:1], ROWS[:0], np.clip(ROWS, -1e30, 1e30).astype(np.float32), checks.csr(ROWS)):
+        n, found, estimate = rows.shape[0], stage.decide(rows), stage.estimate(rows)
+        assert found.answers.shape == ((n, outputs) if is_value else (n,))
+        assert found.answers.dtype == (np.float64 if is_value else np.int64)
+        if found.settled is not None:
+            assert (found.settled.shape, found.settled.dtype.name) == ((n,), "bool")
+        if not isinstance(found.evaluations, int):
+            assert (found.evaluations.shape, found.evaluations.dtype.name) == ((n,), "int64")
+        assert np.min(found.evaluations, initial=0) >= 0
+        assert (estimate.shape, estimate.dtype.name) == ((n, outputs), "float64")
+        assert np.isfinite(estimate).all()
+
+
+@_every(Stage)
+def test_a_row_that_is_not_finite_is_named_by_every_call(stage: Stage) -> None:
+    rows = ROWS.copy()
+    rows[5, 1] = np.nan
+    calls: list[Callable[[Any], Any]] = [stage.decide, stage.estimate]
+    if isinstance(stage, CertifiedStage):
+        calls += [lambda rows: stage.interval(rows, 0), lambda rows: stage.interval(rows, POINTS)]
+    for call in calls:
+        with pytest.raises(ValueError, match="row 5, column 1 is NaN"):
+            call(rows)
+
+
+@_every(Stage)
+def test_a_stage_comes_back_from_its_state_and_from_a_pickle(stage: Stage) -> None:
+    for again in (type(stage).restore(stage.machine, *stage.state()), pickle.loads(pickle.dumps(stage))):
+        assert (type(again), str(again)) == (type(stage), str(stage))
+        _assert_same(again.decide(ROWS), stage.decide(ROWS))
+        np.testing.assert_array_equal(again.estimate(ROWS), stage.estimate(ROWS))
+
+
+@_every(CertifiedStage)
+def test_intervals_contain_the_real_outputs_and_estimates_lie_inside(stage: CertifiedStage) -> None:
+    for budget in {*stage.budgets[::6], stage.budgets[-1], POINTS, 10**9}:
+        low, high = stage.interval(ROWS, budget)
+        assert low.shape == high.shape == (len(ROWS), stage.machine.n_outputs)
+        assert low.dtype == high.dtype == np.float64
+        assert (low <= high).all()
+        assert np.isfinite(low[:3]).all()
+        assert np.isfinite(high[:3]).all()
+        assert naive.between(low, high, _exact(stage.machine.n_outputs)).all()
+    estimate = stage.estimate(ROWS)
+    assert ((low <= estimate) & (estimate <= high)).all()
+
+
+@_every(CertifiedStage)
+def test_intervals_change_at_budgets_alone(stage: CertifiedStage) -> None:
+    first = stage.budgets[0]
+    for budget in (-1, 0, first - 1):
+        low, high = stage.interval(ROWS, budget)
+        assert (low == -np.inf).all()
+        assert (high == np.inf).all()
+    # At the number of points, fast stopping has the full sum: the dense stage's, so none of its own budgets.
+    for budget in range(first, POINTS if isinstance(stage, FastStopping) else POINTS + 9, 7):
+        largest = max(each for each in stage.budgets if each <= budget)
+        _assert_same(stage.interval(ROWS, budget), stage.interval(ROWS, largest))
+
+
+@_every(CertifiedStage)
+def test_steps_are_the_intervals_of_one_row(stage: CertifiedStage) -> None:
+    """But for the last bits: one at a time, terms may be multiplied and added in one rounding or in two."""
+    intervals = np.array([stage.interval(ROWS, budget) for budget in stage.budgets])
+    for i, row in enumerate(ROWS):
+        budgets, *ends = zip(*stage.steps(row[None]), strict=True)
+        assert list(budgets) == list(stage.budgets)
+        np.testing.assert_allclose(np.stack(ends, axis=1), intervals[:, :, i], rtol=1e-6, atol=1e-9)
+
+
+@_every(Stage)
+def test_a_caution_changes_only_stages_that_have_one(stage: Stage) -> None:
+    assert ("caution 3" in stage.described(3.0)) == stage.has_caution == isinstance(stage, CalibratedStage)
+    if not stage.has_caution:
+        _assert_same(stage.decide(ROWS, 3.0), stage.decide(ROWS))
+        return
+    shares = [np.mean(np.asarray(stage.decide(FITTING, caution).settled)) for caution in (0.0, 0.5, 1.0, 2.0, 1e9)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[-1]
+    _assert_same(stage.decide(FITTING, 1.0), stage.decide(FITTING))
+
+
+@_every(CalibratedStage)
+def test_cautions_pack_nothing_again(stage: CalibratedStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "choose", lambda *_: pytest.fail("another core is made"))
+    for caution in np.linspace(0.1, 3, 10):
+        assert len(stage.decide(ROWS, caution).answers) == len(ROWS)
+
+
+@_every(CalibratedStage)
+@pytest.mark.parametrize("caution", [-1, np.nan, np.inf, "2", None])
+def test_a_caution_that_half_widths_cannot_be_scaled_by_is_refused(stage: CalibratedStage, caution: Any) -> None:
+    with pytest.raises(ValueError, match="caution must be a finite number of at least 0"):
+        stage.decide(ROWS, caution)
+
+
+@_every(CalibratedStage)
+def test_settled_answers_are_those_of_the_estimate_where_a_stage_says_so(stage: CalibratedStage) -> None:
+    found, by_estimate = stage.decide(FITTING, 0.0), stage.machine.rule.answer(stage.estimate(FITTING))
+    settled = np.asarray(found.settled)
+    assert settled.any()
+    if stage.answers_by_estimate:
+        np.testing.assert_array_equal(found.answers[settled], by_estimate[settled])
+
+
+def test_the_middle_of_what_is_not_known_is_zero() -> None:
+    low, high = np.array([[-np.inf, 1.0, -1e308, -np.inf]]), np.array([[np.inf, 2.0, 1.5e308, 3.0]])
+    assert middle_of(low, high).tolist() == [[0.0, 1.5, 2.5e307, 0.0]]

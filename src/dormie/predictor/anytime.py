@@ -146,7 +146,7 @@ def answers_by(
     for first in certified_among(stages[:1]):
         for chunk in _chunks(np.arange(count), deadline):
             found = first.decide(rows[chunk])
-            sure = np.asarray(found.settled)
+            sure = np.ones(len(chunk), dtype=np.bool_) if found.settled is None else found.settled
             answers[chunk[sure]], settled[chunk] = found.answers[sure], sure
             if time.perf_counter() >= deadline:
                 break  # estimating takes as long again

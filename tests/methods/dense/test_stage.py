@@ -14,6 +14,10 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Polynomial
 from dormie.methods.dense import METHOD, Dense, Float32Dense, cheapest
 from dormie.numerics import reference
+from dormie.plan.cascade import Cascade
+from dormie.plan.guarantee import Exact
+from dormie.plan.plan import Plan, Source
+from dormie.predictor.predictor import Predictor
 from tests.oracles import full_sum as naive
 from tests.properties import checks
 from tests.properties.strategies import KERNELS, by_hand, machine, machines
@@ -207,3 +211,12 @@ def test_a_float32_stage_stays_so_in_files_and_pickles() -> None:
         for numbers in ({"certified": True}, {"certified": 0.5}, {"caution": 1.0}):
             with pytest.raises(ValueError, match="dense: the arrays or numbers of another stage"):
                 type(stage).restore(made, numbers, {})
+
+
+def test_a_plan_that_begins_with_the_full_sum_answers_by_a_deadline_too() -> None:
+    """No plan is compiled so, but a file may hold one."""
+    made, rows = machine(RBF(0.5), 40, 3, 3)
+    plan = Plan(made, Cascade.of(Dense(made), Dense(made)), Exact(), Source("a test", 40))
+    found = Predictor(plan).predict(rows, deadline=60.0)
+    assert found.settled.all()
+    np.testing.assert_array_equal(found.labels, Predictor(plan).predict(rows))

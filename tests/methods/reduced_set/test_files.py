@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,17 +46,38 @@ def test_a_plan_with_a_reduced_set_comes_back_and_answers_the_same(tmp_path: Pat
     assert_comes_back(*_plan(), tmp_path / "plan")
 
 
-@pytest.mark.parametrize("caution", [2, np.float32(2), np.int64(2)])
-def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
+def _calibrated() -> CalibratedReducedSet:
     made, _ = machine(RBF(0.3), 60, 3, 3)
     levels = Levels.of(made.points[:8], [np.random.default_rng(1).normal(size=(8, 3))], 3)
-    cascade = Cascade((CalibratedReducedSet(made, levels, np.full((1, 3), 0.25)), Dense(made)), (caution, 1.0))
-    plan = Plan(made, cascade, RISK, Source("a test", 60, {}))
+    return CalibratedReducedSet(made, levels, np.full((1, 3), 0.25))
+
+
+@pytest.mark.parametrize("caution", [2, np.float32(2), np.int64(2)])
+def test_a_caution_of_any_type_of_number_comes_back(caution: float, tmp_path: Path) -> None:
+    stage = _calibrated()
+    cascade = Cascade((stage, Dense(stage.machine)), (caution, 1.0))
+    plan = Plan(stage.machine, cascade, RISK, Source("a test", 60, {}))
     assert_comes_back(plan, np.random.default_rng(0).normal(size=(50, 3)), tmp_path / "plan")
     again = load_plan(tmp_path / "plan").cascade
     assert [type(number) for number in again.cautions] == [float, float]
     assert isinstance(again.stages[0], CalibratedReducedSet)
     np.testing.assert_array_equal(again.stages[0].half_widths, 0.25)
+
+
+@pytest.mark.parametrize("caution", [-1, np.nan, np.inf, "2", None, True])
+def test_a_caution_that_half_widths_cannot_be_scaled_by_is_refused(caution: Any) -> None:
+    stage = _calibrated()
+    for use in (lambda: Cascade((stage,), (caution,)), lambda: stage.decide(stage.machine.points, caution)):
+        with pytest.raises(ValueError, match="caution must be a finite number of at least 0"):
+            use()
+
+
+@pytest.mark.parametrize("caution", [-1.0, np.nan, np.inf])
+def test_the_native_core_checks_cautions_for_itself(caution: float) -> None:
+    stage = _calibrated()
+    assert isinstance(stage._core, native.extension.ReducedSet)
+    with pytest.raises(ValueError, match="caution must be finite and at least 0"):
+        stage._core.decide(stage.machine.points, caution)
 
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:

@@ -35,6 +35,7 @@ class FarAway(CertifiedStage):
         return Decisions(self.machine.rule.answer(self.estimate(rows)), settled, 1)
 
     def estimate(self, rows: Any) -> Floats:
+        require_finite(rows)
         return np.repeat(self.machine.bias[None], rows.shape[0], axis=0)
 
     @property

@@ -58,11 +58,12 @@ class FastStopping(CertifiedStage):
 
     @property
     def budgets(self) -> range:
+        """Whole panels, short of the full sum, which is the dense stage's."""
         return range(_PANEL, self.machine.n_points, _PANEL)
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         terms = budget // _PANEL * _PANEL if budget < self.machine.n_points else self.machine.n_points
-        if not terms:
+        if terms <= 0:
             require_finite(rows)
             return unknown_interval(self.machine, rows)
         return self._core.interval(rows, terms)

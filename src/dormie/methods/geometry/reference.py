@@ -63,7 +63,7 @@ def _steps(machine: Machine, span: Span, rows: Floats, counts: Sequence[int]) ->
         values = machine.kernel.matrix(rows, landmarks)
         own = machine.kernel.diagonal(rows)
         errors = np.array([row_value_error(machine, row, landmarks) for row in rows])
-    usable = np.isfinite(values).all(axis=1)  # the others get an infinite radius
+    usable = np.isfinite(values).all(axis=1) & np.isfinite(errors)  # the others get an infinite radius
     q = solve_lower(factor, np.where(usable, values.T, 0.0)).T
     degree, d = getattr(getattr(machine.kernel, "kernel", machine.kernel), "degree", 1), rows.shape[1]
     for done in counts:
