@@ -10,8 +10,9 @@ import pytest
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
-from dormie.methods.base import CannotFit, Stage, arithmetic, attempts
+from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import CannotFit, arithmetic, attempts
 
 STAGE = Dense(Machine(RBF(1.0), np.zeros((1, 1)), np.ones(1), np.zeros(1), Sign(np.array([0, 1]))))
 

@@ -16,8 +16,9 @@ from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Sigmoid
 from dormie.machine.rules import Sign
 from dormie.methods import METHODS
-from dormie.methods.base import EFFORTS, CannotFit, CertifiedFitting, CertifiedStage, Method, Stage, Usable, attempts
+from dormie.methods.base import CertifiedStage, Method, Stage, Usable
 from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.fitting import EFFORTS, CannotFit, CertifiedFitting, attempts
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.reduced_set.norm import Norm

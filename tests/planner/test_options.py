@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie.methods import METHODS
-from dormie.methods.base import EFFORTS
+from dormie.methods.fitting import EFFORTS
 from dormie.planner.options import CONFIDENCE, Options, RiskRequest
 
 X, y = make_moons(400, noise=0.3, random_state=0)

@@ -27,9 +27,10 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rows import mapped
 from dormie.machine.rules import Rule, Value
-from dormie.methods.base import CannotFit, CertifiedStage
+from dormie.methods.base import CertifiedStage
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
+from dormie.methods.fitting import CannotFit
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
 from dormie.numerics import backend as native

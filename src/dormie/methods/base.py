@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,9 +27,8 @@ import numpy.typing as npt
 from dormie.machine import Floats, Machine
 from dormie.machine.rules import Value
 from dormie.machine.typing import Arrays, Booleans, Integers
+from dormie.methods.fitting import CalibratedFitting, CertifiedFitting
 from dormie.methods.memory import Shapes, Size
-from dormie.numerics.evaluate import FullSum
-from dormie.progress import Progress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -190,74 +188,6 @@ class Usable:
         return not self.why_not
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How much work fitting may take: which candidates each method tries."""
-
-    name: str
-    moving_work: float  # most multiply-adds for optimising the vectors of one certified reduced set
-    set_sizes: tuple[int, ...]  # sizes of calibrated reduced sets
-    short_set_sizes: tuple[int, ...]  # further sizes where rows have few features
-    long_set_sizes: tuple[int, ...]  # further sizes where the full sum is very long
-    tree_evaluations: tuple[int, ...]  # mean kernel evaluations of a row in each tree
-    rarely_fastest: bool  # whether to try methods that take long to fit and rarely win: nearest, tree
-
-
-EFFORTS = {
-    effort.name: effort
-    for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (8,), rarely_fastest=False),
-        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (8, 24), rarely_fastest=False),
-        Effort(
-            "thorough", 4e12, (8, 16, 32, 64, 128, 256, 512, 1024), (), (2048,), (8, 16, 32, 64), rarely_fastest=True
-        ),
-    )
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Checked rows, and the machine's outputs for them."""
-
-    rows: Any
-    outputs: Floats
-
-    @classmethod
-    def of(cls, machine: Machine, rows: Any) -> Sample:
-        return cls(rows, FullSum(machine).outputs(rows))
-
-    def some(self, most: int, seed: int) -> Sample:
-        """At most `most` of the rows, drawn at random."""
-        count = self.rows.shape[0]
-        few = np.sort(np.random.default_rng(seed).permutation(count)[:most])
-        return self if count <= most else Sample(self.rows[few], self.outputs[few])
-
-
-@dataclass(frozen=True, eq=False)
-class CertifiedFitting:
-    """The inputs for fitting certified candidates."""
-
-    machine: Machine
-    rows: Any  # a sample of checked rows, representative of later ones
-    effort: Effort
-    named: bool  # whether the user named the methods: then each tries all its candidates
-    progress: Progress
-    shared: dict[str, Any] = field(default_factory=dict)  # intermediate results that several methods use
-
-
-@dataclass(frozen=True, eq=False)
-class CalibratedFitting:
-    """The inputs for fitting calibrated candidates: rows to fit on, and other rows to measure half-widths on."""
-
-    machine: Machine
-    fitting: Sample
-    measuring: Sample
-    effort: Effort
-    named: bool  # whether the user named the methods
-    seed: int
-    progress: Progress
-
-
 class Method(ABC):
     """One paper's way to settle rows."""
 
@@ -288,43 +218,6 @@ class Method(ABC):
     def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:  # noqa: ARG002 - has none
         """A certified stage that needs no fitting, for intervals in plans without one; None if there is none."""
         return None
-
-
-class CannotFit(Exception):
-    """A method cannot fit this candidate: its numbers are too large, too small or nearly dependent."""
-
-
-S = TypeVar("S", bound=Stage)
-
-
-def attempts(fits: Iterable[Iterator[S]]) -> Iterator[S]:
-    """Candidates fitted one after the other, without those that raise CannotFit; raises it itself if all of them do.
-
-    fits  for each candidate a generator, which fits it when it is asked for the stage, or for several of one fit
-    """
-    any_fitted, first_reason = False, None
-    for fit in fits:
-        try:
-            for stage in fit:
-                any_fitted = True
-                yield stage
-        except CannotFit as reason:
-            first_reason = first_reason or reason
-    if first_reason is not None and not any_fitted:
-        raise first_reason
-
-
-@contextmanager
-def arithmetic() -> Iterator[None]:
-    """Raise CannotFit instead of a ValueError in this block, whose arguments are right, so that it is about numbers.
-
-    NumPy and SciPy raise it for numbers that are not finite and for singular matrices, and stages for arrays that are
-    not finite.
-    """
-    try:
-        yield
-    except ValueError as error:
-        raise CannotFit(str(error)) from error
 
 
 def needs_inner_product(name: str, machine: Machine) -> Usable:

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from dormie.machine import Machine
 from dormie.methods import METHODS
-from dormie.methods.base import CannotFit, CertifiedFitting, Method, Stage, attempts
+from dormie.methods.base import Method, Stage
+from dormie.methods.fitting import CannotFit, CertifiedFitting, attempts
 from dormie.planner.options import Options
 from dormie.progress import Progress
 

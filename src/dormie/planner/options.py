@@ -18,8 +18,9 @@ from dormie.machine import Machine
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
 from dormie.machine.rules import Value
 from dormie.methods import METHODS
-from dormie.methods.base import EFFORTS, Effort, require
+from dormie.methods.base import require
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import EFFORTS, Effort
 from dormie.plan.guarantee import Exact, Guarantee, Tolerance, require_share
 from dormie.planner.risk.calibration import rows_needed
 from dormie.planner.risk.training_rows import warn_of_training_rows

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.geometry import Geometry
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.greedy_order import w_greedy

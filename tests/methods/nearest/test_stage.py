@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import OneVsOneVote, Sign, Value
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.nearest import Nearest
 from dormie.methods.nearest.sketch import (
     approximate_kernel,

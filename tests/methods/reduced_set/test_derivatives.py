@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import Value
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set.derivatives import KernelDerivatives, require_derivative, unit_kernel
 from dormie.methods.reduced_set.products_with_w import MatrixProducts, TileProducts
 from tests.oracles import reduced_set as naive_reduction

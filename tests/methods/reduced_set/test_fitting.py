@@ -15,7 +15,7 @@ from dormie.convert import read
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Sign, Value
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set import Reduced, fit
 from dormie.methods.reduced_set.initial_vectors import k_means_vectors, w_greedy_vectors
 from dormie.methods.reduced_set.rescaling import power_of_two, rescaled

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import Sign, Value
-from dormie.methods.base import CannotFit
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.feature_space import FeatureVector

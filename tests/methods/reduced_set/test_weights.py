@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set.norm import Norm
 from dormie.methods.reduced_set.weights import least_squares, positive_factor
 from tests.oracles import reduced_set as naive_reduction

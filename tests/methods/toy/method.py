@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
-from dormie.methods.base import CertifiedFitting, CertifiedStage, Method, Usable
+from dormie.methods.base import CertifiedStage, Method, Usable
+from dormie.methods.fitting import CertifiedFitting
 from tests.methods.toy.stage import FarAway
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dormie.machine import Machine
-from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
+from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample
 from dormie.progress import Progress
 
 

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 import dormie
 from dormie.machine import Machine
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, Reduced, method
 from dormie.planner.options import Options

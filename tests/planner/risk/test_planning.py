@@ -19,8 +19,9 @@ from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods import METHODS
-from dormie.methods.base import EFFORTS, CertifiedFitting, CertifiedStage, Method, Usable
+from dormie.methods.base import CertifiedStage, Method, Usable
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import EFFORTS, CertifiedFitting
 from dormie.methods.reduced_set import CalibratedReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics import backend

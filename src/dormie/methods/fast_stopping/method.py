@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CertifiedFitting, CertifiedStage, Method, Usable, needs_early_stop, needs_inner_product
+from dormie.methods.base import CertifiedStage, Method, Usable, needs_early_stop, needs_inner_product
 from dormie.methods.fast_stopping.stage import FastStopping
+from dormie.methods.fitting import CertifiedFitting
 
 
 class _FastStoppingMethod(Method):

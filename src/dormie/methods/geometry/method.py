@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CertifiedFitting, CertifiedStage, Method, Usable, arithmetic, attempts, needs_early_stop
+from dormie.methods.base import CertifiedStage, Method, Usable, needs_early_stop
+from dormie.methods.fitting import CertifiedFitting, arithmetic, attempts
 from dormie.methods.geometry.stage import Geometry
 from dormie.methods.reduced_set.vectors import HOPELESS, Moved, SharedVectors
 from dormie.numerics.greedy_order import w_greedy_order

@@ -32,7 +32,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.numerics.cholesky import cholesky, solve_lower
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable, arithmetic
+from dormie.methods.base import CalibratedStage, Method, Usable
+from dormie.methods.fitting import CalibratedFitting, arithmetic
 from dormie.methods.linear_filter.stage import LinearFilter
 from dormie.methods.thresholds import needs_classifier
 

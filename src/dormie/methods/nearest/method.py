@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.rules import Argmax
-from dormie.methods.base import CalibratedFitting, CalibratedStage, Method, Usable, arithmetic, attempts
+from dormie.methods.base import CalibratedStage, Method, Usable
+from dormie.methods.fitting import CalibratedFitting, arithmetic, attempts
 from dormie.methods.nearest.fitting import FORMS
 from dormie.methods.nearest.stage import Nearest
 from dormie.methods.thresholds import needs_classifier

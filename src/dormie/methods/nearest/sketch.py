@@ -12,7 +12,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.typing import Positions
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 
 
 def principal_directions(points: Floats, p: int) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 
 _SMALLEST = 1e-200  # smallest scale of kernel values whose products do not underflow
 

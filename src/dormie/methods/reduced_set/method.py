@@ -10,18 +10,8 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.methods.base import (
-    CalibratedFitting,
-    CalibratedStage,
-    CertifiedFitting,
-    CertifiedStage,
-    Effort,
-    Method,
-    Usable,
-    arithmetic,
-    attempts,
-    needs_early_stop,
-)
+from dormie.methods.base import CalibratedStage, CertifiedStage, Method, Usable, needs_early_stop
+from dormie.methods.fitting import CalibratedFitting, CertifiedFitting, Effort, arithmetic, attempts
 from dormie.methods.reduced_set.fitting import Reduced, fit
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.reduced_set.stage import CalibratedReducedSet, ReducedSet

@@ -14,7 +14,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set import adam
 from dormie.methods.reduced_set.derivatives import Array, KernelDerivatives, unit_kernel
 from dormie.methods.reduced_set.importance import importance

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.methods.base import CannotFit, needs_inner_product, require
+from dormie.methods.base import needs_inner_product, require
+from dormie.methods.fitting import CannotFit
 from dormie.numerics.cholesky import cholesky, solve_gram
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, kernel_value_error

@@ -18,7 +18,7 @@ from dormie.convert.libsvm.writer import is_one_class, write_libsvm
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import check_rows, require_finite
 from dormie.machine.rules import ClassRule
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set.derivatives import require_derivative
 from dormie.methods.reduced_set.errors import Distance, Errors
 from dormie.methods.reduced_set.fitting import chosen_objective, fit

@@ -13,7 +13,8 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.methods.base import CannotFit, CertifiedFitting, Stage, arithmetic
+from dormie.methods.base import Stage
+from dormie.methods.fitting import CannotFit, CertifiedFitting, arithmetic
 from dormie.methods.reduced_set.norm import Norm, step_work
 from dormie.methods.reduced_set.rescaling import rescaled
 from dormie.methods.reduced_set.stage import ReducedSet

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from dormie.machine import Floats
-from dormie.methods.base import CannotFit
+from dormie.methods.fitting import CannotFit
 from dormie.numerics.cholesky import cholesky, solve_gram
 
 _REFINEMENTS = 2

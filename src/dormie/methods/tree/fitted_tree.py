@@ -22,7 +22,7 @@ from dormie.convert import read
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import some, unmapped
 from dormie.machine.typing import Integers
-from dormie.methods.base import CannotFit, arithmetic
+from dormie.methods.fitting import CannotFit, arithmetic
 from dormie.methods.reduced_set.fitting import fit
 from dormie.methods.tree.columns import Block, Columns
 from dormie.methods.tree.growth import Branching, Frontier, Limits, Targets, Terminal, assembled, midway

@@ -6,16 +6,8 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.machine.rules import Value
-from dormie.methods.base import (
-    EFFORTS,
-    CalibratedFitting,
-    CalibratedStage,
-    Method,
-    Sample,
-    Usable,
-    arithmetic,
-    attempts,
-)
+from dormie.methods.base import CalibratedStage, Method, Usable
+from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample, arithmetic, attempts
 from dormie.methods.tree.stage import TreeWalk
 
 _MOST_ROWS = 20_000  # for growing a tree

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dormie.methods.base import CalibratedFitting, CalibratedStage
+from dormie.methods.base import CalibratedStage
+from dormie.methods.fitting import CalibratedFitting
 from dormie.planner.certified_candidates import unless_unfit, usable_methods
 from dormie.planner.options import Options
 from dormie.planner.race import Candidate

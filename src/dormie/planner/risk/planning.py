@@ -19,8 +19,8 @@ import numpy.typing as npt
 from dormie.machine import Machine
 from dormie.machine.rows import as_array, dense, unmapped
 from dormie.machine.typing import Booleans
-from dormie.methods.base import EFFORTS, CalibratedFitting, Sample
 from dormie.methods.dense import Dense, cheapest
+from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
 from dormie.plan.plan import CLEAR_WIN, Trial
