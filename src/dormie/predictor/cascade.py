@@ -24,18 +24,18 @@ class CascadeResult(NamedTuple):
 
 def run(cascade: Cascade, rows: Any) -> CascadeResult:
     """Pass checked rows through the stages."""
-    (stage, caution), *later = cascade
-    first = stage.decide(rows, caution)
+    stages, cautions = cascade.stages, cascade.cautions
+    first = stages[0].decide(rows, cautions[0])
     if first.settled is None or first.settled.all():
         return CascadeResult(first.answers, 0, first.evaluations, NO_ROWS, first.by_source)
     answers = first.answers
     settled_by = np.zeros(len(answers), dtype=np.intp)
     evaluations = np.array(np.broadcast_to(first.evaluations, len(answers)))
     waiting, by_source = np.flatnonzero(~first.settled), NO_ROWS
-    for position, (stage, caution) in enumerate(later, start=1):
+    for position in range(1, len(stages)):
         if not len(waiting):
             break
-        found = stage.decide(rows[waiting], caution)
+        found = stages[position].decide(rows[waiting], cautions[position])
         answers[waiting] = found.answers
         evaluations[waiting] += found.evaluations
         settled_by[waiting] = position
@@ -46,6 +46,6 @@ def run(cascade: Cascade, rows: Any) -> CascadeResult:
 
 def answers(cascade: Cascade, rows: Any) -> npt.NDArray[Any]:
     """Only the answers. With a single stage this skips the bookkeeping, which costs noticeable time for single rows."""
-    if len(cascade) > 1:
+    if len(cascade.stages) > 1:
         return run(cascade, rows).answers
     return cascade.stages[0].decide(rows, cascade.cautions[0]).answers
