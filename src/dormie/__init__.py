@@ -28,7 +28,7 @@ from dormie.machine import Affine, Machine, kernels, rules
 from dormie.methods import tree
 from dormie.methods.reduced_set.reduce import Reduction, reduce
 from dormie.numerics import backend
-from dormie.plan import Evidence, Exact, Plan, Risk, Tolerance
+from dormie.plan import Cascade, Evidence, Exact, Plan, Risk, Tolerance
 from dormie.plan import file as plan_file
 from dormie.planner import compile
 from dormie.predictor import Answers, AuditedPredictor, Predictor, Status, Step, Trace
@@ -38,6 +38,7 @@ __all__ = [
     "Answers",
     "AuditedPredictor",
     "BrokenPromiseWarning",
+    "Cascade",
     "Evidence",
     "Exact",
     "Machine",

@@ -45,7 +45,18 @@ class Cascade:
 
     @classmethod
     def of(cls, *stages: Stage) -> Cascade:
-        """The cascade of these stages as they were fitted."""
+        """Make a cascade of stages as they were fitted.
+
+        Parameters
+        ----------
+        *stages : Stage
+            The stages in order.
+
+        Returns
+        -------
+        Cascade
+            These stages, each with a caution of 1.
+        """
         return cls(stages, (1.0,) * len(stages))
 
     def __post_init__(self) -> None:
@@ -71,7 +82,18 @@ class Cascade:
         return all(stage.certified for stage in self.stages)
 
     def before(self, last: Stage) -> Cascade:
-        """This cascade, followed by one more stage."""
+        """Add a stage at the end.
+
+        Parameters
+        ----------
+        last : Stage
+            The stage to add.
+
+        Returns
+        -------
+        Cascade
+            This cascade, followed by the stage at a caution of 1.
+        """
         return Cascade((*self.stages, last), (*self.cautions, 1.0))
 
     @property
@@ -80,5 +102,16 @@ class Cascade:
         return Cascade(self.stages[:-1], self.cautions[:-1])
 
     def scaled(self, factor: float) -> Cascade:
-        """The same stages with all cautions multiplied by a factor."""
+        """Make the stages more cautious, or bolder.
+
+        Parameters
+        ----------
+        factor : float
+            The factor on the caution of every stage that has one.
+
+        Returns
+        -------
+        Cascade
+            The same stages with other cautions.
+        """
         return Cascade(self.stages, tuple(c * factor if stage.has_caution else c for stage, c in self))
