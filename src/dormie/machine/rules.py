@@ -97,6 +97,24 @@ class Rule(ABC):
         """
 
     @abstractmethod
+    def lead(self, outputs: Floats) -> Floats:
+        """
+        Say how far the outputs of every row are from another answer.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_rows, c)
+            The outputs of a machine, or estimates of them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The smaller, the more doubtful the answer is if the outputs are estimates: the size of the output for a
+            sign, the distance to the runner-up for the largest output, and for a vote the smallest lead of the winner
+            over another class. For values, which have no other answer, it is 0.
+        """
+
+    @abstractmethod
     def labels(self, answers: Any) -> npt.NDArray[Any]:
         """
         Turn answers into what `predict` returns.
@@ -215,6 +233,9 @@ class Sign(ClassRule):
     def settled(self, low: Floats, high: Floats) -> Booleans:
         lo, hi = low[:, 0], high[:, 0]
         return np.asarray((lo >= 0) | (hi < 0) if self.zero else (lo > 0) | (hi <= 0))
+
+    def lead(self, outputs: Floats) -> Floats:
+        return np.abs(outputs[:, 0])
 
 
 def one_class_sign() -> Sign:
@@ -348,6 +369,14 @@ class OneVsOneVote(ClassRule):
         needed[rows, winner] = 0
         return np.asarray(least[rows, winner] >= needed.max(axis=1))
 
+    def lead(self, outputs: Floats) -> Floats:
+        winner, (first, second) = self.answer(outputs)[:, None], self.pairs
+        lead = np.empty(len(outputs))
+        for block in self._blocks(len(lead)):
+            mine, theirs = winner[block] == first, winner[block] == second
+            lead[block] = np.where(mine, outputs[block], np.where(theirs, -outputs[block], np.inf)).min(axis=1)
+        return lead
+
     def decision(self, outputs: Floats) -> Floats:
         """
         Return the decision values of rows, as scikit-learn's `decision_function` gives them.
@@ -414,6 +443,10 @@ class Argmax(ClassRule):
         others[rows, winner] = -np.inf
         return np.asarray(low[rows, winner] > others.max(axis=1))
 
+    def lead(self, outputs: Floats) -> Floats:
+        runner_up, largest = np.partition(outputs, -2, axis=1)[:, -2:].T
+        return np.asarray(largest - runner_up)
+
 
 @dataclass(frozen=True)
 class Value(Rule):
@@ -460,6 +493,9 @@ class Value(Rule):
 
     def settled(self, low: Floats, high: Floats) -> Booleans:
         return np.asarray((high - low <= 2 * self.tolerance).all(axis=1))
+
+    def lead(self, outputs: Floats) -> Floats:
+        return np.zeros(len(outputs))
 
     def labels(self, answers: Floats) -> Floats:
         return answers[:, 0] if self.flat else answers

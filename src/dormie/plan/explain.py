@@ -28,6 +28,8 @@ def explain(plan: Plan) -> str:
     lines += ["Kernel machine:", f"  {plan.machine}"]
     lines += ["Stages, in order (each takes the rows that the stages before it could not settle):"]
     lines += [f"  {stage.described(caution)}: {stage.words}" for stage, caution in plan.cascade]
+    if plan.guess is not None:
+        lines += ["Where a deadline is too short for the first stage, estimates come from:", f"  {plan.guess}"]
     lines += _trials(plan)
     lines += ["Guarantee:", f"  {plan.guarantee}"]
     lines += [f"  {plan.note}"] if plan.note else []

@@ -59,6 +59,9 @@ class Plan:
         microseconds per row.
     note : str, default=""
         Why the guarantee differs from the one that was asked for; empty where it does not.
+    guess : Stage, default=None
+        A small stage whose estimates serve where a deadline is too short for the first stage of the cascade. It settles
+        nothing. None where the first stage is cheap enough to do without.
 
     Raises
     ------
@@ -90,6 +93,7 @@ class Plan:
     rewrites: tuple[str, ...] = ()
     trials: tuple[Trial, ...] = ()
     note: str = ""
+    guess: Stage | None = None
 
     def __post_init__(self) -> None:
         if not self.stages or self.stages[-1].name != Dense.name:

@@ -5,6 +5,7 @@ options               what the caller asks for, checked: one value that travels 
 certified_candidates  candidates for exact plans
 cascades              estimates of what every cascade of candidates costs
 race                  the most promising cascades timed on sample rows
+guess                 a small reduced set for answers at a deadline
 risk/                 calibrated candidates, and plans with a risk that held-out rows certify
 """
 

@@ -18,6 +18,7 @@ from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
 from dormie.machine import Machine
 from dormie.machine.rules import ClassRule
+from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
@@ -26,6 +27,7 @@ from dormie.plan.guarantee import Guarantee, Risk
 from dormie.plan.plan import Plan, Source, versions, why_dense_alone
 from dormie.plan.text import few
 from dormie.planner.certified_candidates import candidates
+from dormie.planner.guess import guess_stage
 from dormie.planner.options import (
     CONFIDENCE,
     Options,
@@ -150,9 +152,10 @@ def compile(
         machine, rewrites = _simplified(machine, options, guarantee, rows, progress)
         chosen = _with_risk(machine, options, rows, fit_rows, progress)
         chosen = chosen or _certified(machine, options, guarantee, rows, progress)
+        guess = _guess(chosen.cascade, options, rows, progress)
     source = replace(source, seconds=time.perf_counter() - began)
     note = _note(options.risk, chosen.guarantee)
-    plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, note)
+    plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, note, guess)
     _warn_of_missing_classes(plan)
     return Predictor(plan)
 
@@ -205,6 +208,15 @@ def _certified(
     race = Race.between(dense, [Candidate(stage) for stage in stages], sample)
     winner, trials = race.winner(dense_alone=not options.named)
     return Chosen(winner, guarantee, trials)
+
+
+def _guess(cascade: Cascade, options: Options, rows: Any | None, progress: Progress) -> Stage | None:
+    """A stage for answers at a deadline, if the plan needs one; none for the full sum alone, if that was asked for."""
+    machine = cascade.stages[0].machine
+    if options.names == () or not machine.of_vectors:
+        return None
+    sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed))
+    return guess_stage(cascade, sample, options.seed, progress)
 
 
 def _affordable(dense: Dense, sample: Any) -> Any:

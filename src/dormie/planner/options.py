@@ -205,5 +205,5 @@ def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | Non
 
 def _reach(machine: Machine, rows: Any) -> float:
     """The largest half-width of the full sum's intervals, including the change by rewriting."""
-    low, high = anytime.interval(Dense(machine), rows, machine.n_points)
+    low, high = anytime.interval([Dense(machine)], rows, machine.n_points)
     return float((high - low).max(initial=0.0)) / 2

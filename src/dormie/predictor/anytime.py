@@ -1,26 +1,25 @@
-"""Answers before all work is done: intervals within a budget, intervals step by step, and answers at a deadline.
+"""Certified intervals before all work is done: within a budget, and step by step.
 
-Every interval here is certified: it contains the real value of the output, rounding included. The intervals come from
-a stage of the plan that narrows them term by term, or, without one, from partial sums of the largest terms. For kernels
-that are not inner products there is no bound before the full sum.
+They come from all certified stages of the plan, or, without any before the full sum, from partial sums of the largest
+terms. Every interval contains the real value of the output, rounding included, and so does the intersection of several.
+For kernels that are not inner products there is no bound before the full sum.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped
-from dormie.machine.typing import Booleans, Positions
+from dormie.machine.rows import mapped, require_finite_vectors
 from dormie.methods import METHODS
-from dormie.methods.base import CertifiedStage, Stage, certified_among, middle_of
+from dormie.methods.base import CertifiedStage, certified_among, unknown_interval
 from dormie.methods.dense import Dense
+from dormie.plan.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -58,51 +57,26 @@ class Step:
         It is high / (high - low) if low < 0 < high, 1 if low >= 0, 0 if high <= 0.
         """
         up, down = np.maximum(self.high, 0), np.maximum(-self.low, 0)
-        otherwise = (self.low >= 0).astype(np.float64)
-        return np.asarray(np.divide(up, up + down, out=otherwise, where=up + down > 0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            share = np.where(np.isinf(up), np.where(np.isinf(down), 0.5, 1.0), up / (up + down))
+        return np.where(up + down > 0, share, (self.low >= 0).astype(np.float64))
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Answers given at a deadline.
+def interval(stages: Sequence[CertifiedStage], rows: Any, budget: int) -> tuple[Floats, Floats]:
+    """The low and high ends of every output of every row, for at most `budget` kernel evaluations per row.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,) or (n_rows, n_outputs)
-        The answer of every row, as `Predictor.predict` returns it.
-    settled : ndarray of bool of shape (n_rows,)
-        Whether each answer is final. The others are the best estimates so far.
-
-    Examples
-    --------
-    >>> import dormie
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.svm import SVC
-    >>> X, y = load_iris(return_X_y=True)
-    >>> answers = dormie.compile(SVC().fit(X, y), methods=[]).predict(X[:3], deadline=10.0)
-    >>> answers.labels
-    array([0, 0, 0])
-    >>> answers.settled
-    array([ True,  True,  True])
+    Every stage in turn spends as much as it can use of what is left, and the intervals intersect.
     """
-
-    labels: npt.NDArray[Any]
-    settled: Booleans
-
-
-def narrowing_stage(stages: Sequence[Stage], machine: Machine) -> CertifiedStage | None:
-    """The certified stage whose intervals begin with the fewest evaluations: of the plan, or one that needs no fitting.
-
-    None if there is none besides the dense stage.
-    """
-    made = (method.stage_without_fitting(machine) for method in METHODS.values())
-    first = {stage: next(iter(stage.budgets), machine.n_points) for stage in certified_among([*stages[:-1], *made])}
-    return min(first, key=first.__getitem__, default=None)
-
-
-def interval(stage: CertifiedStage, rows: Any, budget: int) -> tuple[Floats, Floats]:
-    """The low and high ends of every output of every row of the machine before it was rewritten."""
-    return _widened(stage.machine, rows, *stage.interval(rows, budget))
+    machine, whole = stages[-1].machine, budget
+    low, high = unknown_interval(machine, rows)
+    for stage in stages:
+        if fitting := bisect_right(stage.budgets, budget):
+            spent = stage.budgets[fitting - 1]
+            new_low, new_high = stage.interval(rows, spent)
+            low, high, budget = np.maximum(low, new_low), np.minimum(high, new_high), budget - spent
+    if budget == whole:  # no stage has read the rows
+        require_finite_vectors(rows, machine)
+    return _widened(machine, rows, low, high)
 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -114,67 +88,21 @@ def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Fl
     return low - change, high + change
 
 
-def steps(stages: Iterable[CertifiedStage], row: Any) -> Iterator[Step]:
+def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
     """Narrower and narrower intervals for one row, from stage after stage."""
-    low, high = -np.inf, np.inf
+    machine, before = stages[-1].machine, 0
+    low, high = np.full(machine.n_outputs, -np.inf), np.full(machine.n_outputs, np.inf)
     for stage in stages:
-        for evaluations, *ends in stage.steps(row):
-            (new_low,), (new_high,) = _widened(stage.machine, row, *(end[None] for end in ends))
+        spent = 0
+        for spent, *ends in stage.steps(row):
+            (new_low,), (new_high,) = _widened(machine, row, *(end[None] for end in ends))
             low, high = np.maximum(low, new_low), np.minimum(high, new_high)
-            yield Step(evaluations, low, high)
+            yield Step(before + spent, low, high)
+        before += spent
 
 
-def answer_of_bias(machine: Machine) -> npt.NDArray[Any]:
-    """The answer of a row before any kernel evaluation: that of the bias alone."""
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of confidences may overflow
-        return np.asarray(machine.rule.answer(machine.bias[None, :]))
-
-
-def answers_by(
-    deadline: float, stages: Sequence[Stage], dense: Dense, rows: Any, initial: npt.NDArray[Any]
-) -> tuple[npt.NDArray[Any], Booleans]:
-    """Answers for all rows when `time.perf_counter` reaches the deadline, and which of them are settled.
-
-    First the first of the stages gets every row, provided that it is certified. Then the open rows go through the dense
-    stage, the most uncertain first. Rows that are not reached keep the initial answer.
-    """
-    machine = dense.machine
-    count = rows.shape[0]
-    answers = np.repeat(initial, count, axis=0)
-    settled = np.zeros(count, dtype=np.bool_)
-    doubt = np.zeros(count)
-    for first in certified_among(stages[:1]):
-        for chunk in _chunks(np.arange(count), deadline):
-            found = first.decide(rows[chunk])
-            sure = np.ones(len(chunk), dtype=np.bool_) if found.settled is None else found.settled
-            answers[chunk[sure]], settled[chunk] = found.answers[sure], sure
-            if time.perf_counter() >= deadline:
-                break  # estimating takes as long again
-            left = chunk[~sure]
-            low, high = first.interval(rows[left], machine.n_points)
-            answers[left] = machine.rule.answer(middle_of(low, high))
-            doubt[left] = np.minimum(high, -low).max(axis=1, initial=-np.inf)
-    open_rows = np.flatnonzero(~settled)
-    for chunk in _chunks(open_rows[np.argsort(-doubt[open_rows], kind="stable")], deadline):
-        answers[chunk] = dense.decide(rows[chunk]).answers
-        settled[chunk] = True
-    return answers, settled
-
-
-def _chunks(order: Positions, deadline: float) -> Iterator[Positions]:
-    """Chunks of `order`, each expected to take at most half of the time left, which allows for a busy computer.
-
-    A chunk takes a fixed time (to read all support vectors, say) plus a time per row. The first chunk, a single row,
-    measures the fixed time. While chunks grow, the time per row of the previous one is an upper estimate for the next.
-    """
-    start, size, fixed, pace = 0, 1, 0.0, 0.0
-    while start < len(order):
-        began = time.perf_counter()
-        spare = (deadline - began) / 2 - fixed
-        size = int(min(size, spare / pace)) if pace else size
-        if size < 1 or spare <= 0:
-            return
-        yield order[start : start + size]
-        seconds = time.perf_counter() - began
-        fixed, pace = fixed or seconds, seconds / size
-        start, size = start + size, 2 * size
+def certified_stages(plan: Plan, dense: Dense) -> list[CertifiedStage]:
+    """The stages that give intervals: those of the plan, or one that needs no fitting, and the dense one last."""
+    own = certified_among(plan.stages[:-1])
+    made = (method.stage_without_fitting(plan.machine) for method in METHODS.values())
+    return [*(own or certified_among(made)), dense]

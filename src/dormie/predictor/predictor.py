@@ -17,15 +17,16 @@ import numpy.typing as npt
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
 from dormie.machine.typing import Integers
-from dormie.methods.base import CertifiedStage, certified_among
+from dormie.methods.base import CertifiedStage
 from dormie.methods.dense import Dense
 from dormie.plan import file
 from dormie.plan.explain import explain
 from dormie.plan.plan import Plan
 from dormie.plan.text import printable
 from dormie.predictor import anytime, cascade
-from dormie.predictor.anytime import Answers, Step
+from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
+from dormie.predictor.deadline import Answers, answer_of_bias, answers_by
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,10 @@ class Predictor:
         self.plan = plan
         self._dense = Dense(plan.machine, plan.full_sum)
         self._dense.full_sum.prepare()
-        self._answer_of_bias = anytime.answer_of_bias(plan.machine)  # computed here because `predict` has deadlines
+        self._answer_of_bias = answer_of_bias(plan.machine)  # computed here because `predict` has deadlines
 
     @overload
-    def predict(self, X: Any) -> npt.NDArray[Any]: ...
+    def predict(self, X: Any, deadline: None = None) -> npt.NDArray[Any]: ...
     @overload
     def predict(self, X: Any, deadline: float) -> Answers: ...
     def predict(self, X: Any, deadline: float | None = None) -> npt.NDArray[Any] | Answers:
@@ -129,7 +130,7 @@ class Predictor:
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         require_finite_vectors(rows, machine)
-        answers, settled = anytime.answers_by(end, self.plan.stages[:-1], self._dense, rows, self._answer_of_bias)
+        answers, settled = answers_by(end, self.plan, rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
 
     def _answers(self, rows: Any) -> npt.NDArray[Any]:
@@ -184,8 +185,8 @@ class Predictor:
         """
         machine = self.plan.machine
         most = machine.n_points if budget is None else _evaluations(budget)
-        stage = self._dense if most >= machine.n_points else self._narrowing or self._dense
-        low, high = anytime.interval(stage, check_rows(X, machine), most)
+        stages = [self._dense] if most >= machine.n_points else self._certified_stages
+        low, high = anytime.interval(stages, check_rows(X, machine), most)
         return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
     def anytime(self, x: Any) -> Iterator[Step]:
@@ -215,7 +216,7 @@ class Predictor:
         if row.shape[0] != 1:
             raise ValueError(f"anytime takes one row, got {row.shape[0]}: pass them one by one")
         require_finite_vectors(row, machine)
-        return anytime.steps(certified_among([self._narrowing, self._dense]), row)
+        return anytime.steps(self._certified_stages, row)
 
     def trace(self, X: Any) -> Trace:
         """Return which stage settled each row, and how many kernel evaluations that took.
@@ -318,8 +319,8 @@ class Predictor:
         file.save(self.plan, path)
 
     @cached_property
-    def _narrowing(self) -> CertifiedStage | None:
-        return anytime.narrowing_stage(self.plan.stages, self.plan.machine)
+    def _certified_stages(self) -> list[CertifiedStage]:
+        return anytime.certified_stages(self.plan, self._dense)
 
     def __repr__(self) -> str:
         return (

@@ -69,8 +69,11 @@ class LinearFilter(CalibratedStage):
         return Decisions(answers, settled, self.machine.n_outputs)
 
     def estimate(self, rows: Any) -> Floats:
-        """The outputs of the linear machine, which predict the signs of the machine's outputs, not their sizes."""
-        return self._core.outputs(rows)
+        """The outputs of the linear machine, which predict the signs of the machine's outputs, not their sizes.
+
+        NumPy computes them: for a product with few columns it is several times as fast as a pass of the native core.
+        """
+        return reference.LinearFilter(self.machine, self.linear).outputs(rows)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {}, arrays_of(self.linear, self.thresholds)

@@ -27,7 +27,7 @@ _SCHEMA: dict[str, Kinds] = {
     "trials": list,
     "arrays": dict,
 }
-_NOTE: dict[str, Kinds] = {"note": str}
+_OPTIONAL: dict[str, Kinds] = {"note": str, "guess": dict}
 _MACHINE: dict[str, Kinds] = {
     "kernel": dict,
     "rule": dict,
@@ -57,7 +57,7 @@ def audit(document: Document) -> None:
     """Raise PlanFileError unless the document conforms to the protocol."""
     schema = document.schema
     _audit_protocol(schema)
-    require_fields(schema, "schema.json", _SCHEMA, optional=_NOTE)
+    require_fields(schema, "schema.json", _SCHEMA, optional=_OPTIONAL)
     audit_arrays(schema["arrays"], document.arrays)
     used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema)
     if sorted(used) != sorted(schema["arrays"]):
@@ -197,11 +197,12 @@ def _audit_stages(schema: dict[str, Any]) -> list[str]:
         raise PlanFileError("stages is empty, and a plan has at least one")
     if len(schema["stages"]) > MOST_STAGES:
         raise PlanFileError(f"there are {len(schema['stages']):,} stages, and a plan has at most {MOST_STAGES}")
-    return [name for number, stage in enumerate(schema["stages"]) for name in _audit_stage(stage, number, schema)]
+    stages = {f"stages[{number}]": stage for number, stage in enumerate(schema["stages"])}
+    stages |= {"guess": schema["guess"]} if "guess" in schema else {}
+    return [name for where, stage in stages.items() for name in _audit_stage(stage, where, schema)]
 
 
-def _audit_stage(stage: Any, number: int, schema: dict[str, Any]) -> list[str]:
-    where = f"stages[{number}]"
+def _audit_stage(stage: Any, where: str, schema: dict[str, Any]) -> list[str]:
     require_fields(stage, where, _STAGE)
     if stage["name"] not in METHODS:
         raise _unknown(where, stage["name"], list(METHODS), schema)

@@ -23,7 +23,8 @@ def audit_memory(document: Document) -> None:
     """Raise PlanFileError if the plan would take far more memory than its arrays take in the file."""
     schema = document.schema
     size = _size(schema)
-    memory = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in schema["stages"])
+    stages = [*schema["stages"], *([schema["guess"]] if "guess" in schema else [])]
+    memory = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in stages)
     stored = sum(len(raw) for raw in document.arrays.values())
     most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points else 0)
     if memory > most:

@@ -33,7 +33,8 @@ def construct(document: Document) -> Plan:
         guarantee = _guarantee(schema["guarantee"])
         source, rewrites = Source(**schema["source"]), tuple(schema["rewrites"])
         trials = tuple(Trial(**trial) for trial in schema["trials"])
-        return Plan(machine, cascade, guarantee, source, rewrites, trials, schema.get("note", ""))
+        guess = _stage(schema["guess"], machine, document) if "guess" in schema else None
+        return Plan(machine, cascade, guarantee, source, rewrites, trials, schema.get("note", ""), guess)
     except MemoryError:
         raise
     except Exception as error:  # whatever it is, the file is at fault, and callers expect one type of error for that

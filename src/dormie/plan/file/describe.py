@@ -28,13 +28,14 @@ def describe(plan: Plan) -> Document:
         "dormie": __version__,
         "machine": _machine(plan.machine, members),
         "origin": _origin(plan.machine, members),
-        "stages": [_stage(*entry, number, members) for number, entry in enumerate(plan.cascade)],
+        "stages": [_stage(*entry, str(number), members) for number, entry in enumerate(plan.cascade)],
         "guarantee": _guarantee(plan.guarantee),
         "source": _source(plan.source),
         "rewrites": [str(name) for name in plan.rewrites],
         "trials": [_fields(trial, TRIAL) for trial in plan.trials],
         "arrays": members.entries,
         **({"note": str(plan.note)} if plan.note else {}),
+        **({"guess": _stage(plan.guess, 1.0, "guess", members)} if plan.guess is not None else {}),
     }
     return Document(schema, dict(sorted(members.raw.items())))
 
@@ -171,12 +172,12 @@ def _plain_labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return labels
 
 
-def _stage(stage: Stage, caution: float, number: int, members: _Arrays) -> dict[str, Any]:
+def _stage(stage: Stage, caution: float, place: str, members: _Arrays) -> dict[str, Any]:
     numbers, arrays = stage.state()
     return {
         "name": stage.name,
         "certified": bool(stage.certified),
         "caution": float(caution),
         "numbers": {name: value.item() if isinstance(value, np.generic) else value for name, value in numbers.items()},
-        "arrays": {name: members.add(f"stages/{number}/{name}", array) for name, array in arrays.items()},
+        "arrays": {name: members.add(f"stages/{place}/{name}", array) for name, array in arrays.items()},
     }

@@ -50,6 +50,8 @@ def _machine_from_1(machine: dict[str, Any]) -> dict[str, Any]:
 
 def _from_2(schema: dict[str, Any]) -> dict[str, Any]:
     stages, guarantee = schema.get("stages"), schema.get("guarantee")
+    if "guess" in schema:
+        raise _unknown("schema.json", "guess", 2)
     if isinstance(stages, list):
         schema = schema | {"stages": [_stage_from_2(stage, number) for number, stage in enumerate(stages)]}
     if isinstance(guarantee, dict) and isinstance(guarantee.get("evidence"), dict):
