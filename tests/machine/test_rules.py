@@ -225,3 +225,24 @@ def test_ties_are_broken_as_scikit_learn_breaks_them() -> None:
 def test_a_rule_refuses_outputs_it_cannot_read(rule: Rule, outputs: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rule.check_outputs(outputs)
+
+
+@every_rule
+@given(st.data())
+def test_no_change_smaller_than_the_lead_changes_the_answer(rule: Rule, outputs: int, data: st.DataObject) -> None:
+    """Where all pairs of a vote's winner are won; a winner that lost a pair has a negative lead."""
+    values = st.floats(-10, 10, allow_nan=False)
+    row = np.array([data.draw(st.lists(values, min_size=outputs, max_size=outputs))])
+    [lead] = rule.lead(row)
+    change = data.draw(st.lists(st.floats(-0.49, 0.49), min_size=outputs, max_size=outputs))
+    moved = row + np.array([change]) * max(lead, 0.0)
+    assert rule.answer(moved) == rule.answer(row)
+
+
+def test_the_lead_is_the_distance_to_the_runner_up() -> None:
+    assert Sign(np.array([0, 1])).lead(np.array([[-2.0], [0.5]])).tolist() == [2.0, 0.5]
+    assert Argmax(np.arange(3)).lead(np.array([[1.0, 4.0, 2.5]])).tolist() == [1.5]
+    vote = OneVsOneVote(np.arange(3))  # pairs 01, 02, 12
+    assert vote.lead(np.array([[3.0, 1.0, -9.0], [-1.0, 5.0, 2.0]])).tolist() == [1.0, 1.0]
+    assert vote.lead(np.array([[1.0, -2.0, 3.0]])).tolist() == [-2.0]  # all have one vote: 0 wins, and lost to 2
+    assert Value().lead(np.array([[7.0]])).tolist() == [0.0]

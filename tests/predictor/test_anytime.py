@@ -1,8 +1,7 @@
-"""Answers before the work is done: intervals hold, narrow, and cost what was allowed; deadlines give what there is."""
+"""Intervals before the work is done: they hold, narrow, intersect, and cost what was allowed."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,13 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC, SVR
 
 import dormie
-from dormie.machine import Floats, Machine
-from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense
 from dormie.methods.geometry import Geometry
+from dormie.methods.reduced_set import ReducedSet
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
-from dormie.predictor.anytime import Step, answers_by
+from dormie.predictor.anytime import Step
 
 
 @pytest.fixture(scope="module", params=["geometry", "fast_stopping", "dense"])
@@ -56,7 +54,8 @@ def test_steps_narrow_and_end_in_the_full_sum(fast: dormie.Predictor, moons: tup
         assert (np.diff(low) >= 0).all()
         assert (np.diff(high) <= 0).all()
         assert (np.diff([s.evaluations for s in steps]) > 0).all()
-        assert steps[-1].evaluations == fast.plan.machine.n_points
+        before = sum(stage.budgets[-1] for stage in fast._certified_stages[:-1])
+        assert steps[-1].evaluations == before + fast.plan.machine.n_points
         assert low[-1] - 1e-9 <= svc.decision_function(x[None])[0] <= high[-1] + 1e-9
 
 
@@ -68,10 +67,41 @@ def test_steps_are_worked_out_as_they_are_asked_for(moons: tuple[SVC, Any]) -> N
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(-1.0, 3.0, 0.75), (-3.0, 1.0, 0.25), (0.5, 2.0, 1.0), (-2.0, -0.5, 0.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 0.0)],
+    [
+        (-1.0, 3.0, 0.75),
+        (-3.0, 1.0, 0.25),
+        (0.5, 2.0, 1.0),
+        (-2.0, -0.5, 0.0),
+        (0.0, 0.0, 1.0),
+        (-1.0, 0.0, 0.0),
+        (-np.inf, np.inf, 0.5),
+        (-np.inf, 3.0, 0.0),
+        (-1.0, np.inf, 1.0),
+        (-1e308, 1e308, 0.5),
+        (-np.inf, -1.0, 0.0),
+        (1.0, np.inf, 1.0),
+    ],
 )
 def test_p_positive_is_the_share_of_the_interval_above_zero(low: float, high: float, expected: float) -> None:
     assert Step(1, np.array([low]), np.array([high])).p_positive == pytest.approx([expected])
+
+
+def test_intervals_of_all_certified_stages_intersect_within_the_budget(moons: tuple[SVC, Any]) -> None:
+    machine = dormie.compile(moons[0], methods=[]).plan.machine
+    few = ReducedSet.project(machine, machine.points[:16], [8, 16])
+    geometry = Geometry.build(machine, machine.points[:32])
+    fast = dormie.Predictor(
+        Plan(machine, Cascade.of(few, geometry, Dense(machine)), Exact(), Source("moons", machine.n_points))
+    )
+    rows = moons[1][:50]
+    for budget, shares in {7: (0, 7), 8: (8, 0), 20: (16, 4), 64: (16, 32)}.items():
+        ends = [stage.interval(rows, share) for stage, share in zip((few, geometry), shares, strict=True)]
+        low, high = np.maximum(ends[0][0], ends[1][0])[:, 0], np.minimum(ends[0][1], ends[1][1])[:, 0]
+        found = fast.interval(rows, budget=budget)
+        np.testing.assert_allclose(found, (low, high))
+        assert np.isfinite(found).all()
+        full = moons[0].decision_function(rows)
+        assert ((found[0] <= full + 1e-9) & (full <= found[1] + 1e-9)).all()
 
 
 def test_several_outputs_have_an_interval_each() -> None:
@@ -82,68 +112,6 @@ def test_several_outputs_have_an_interval_each() -> None:
     full = svc.decision_function(X)
     assert low.shape == full.shape
     assert ((low <= full + 1e-9) & (full <= high + 1e-9)).all()
-
-
-def test_a_generous_deadline_settles_every_row(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
-    svc, X = moons
-    found = fast.predict(X, deadline=30.0)
-    assert found.settled.all()
-    assert (found.labels == svc.predict(X)).all()
-
-
-def test_a_deadline_already_passed_gives_guesses(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
-    found = fast.predict(moons[1], deadline=0.0)
-    assert len(found.labels) == len(moons[1])
-    assert not found.settled.any()
-
-
-def test_what_is_settled_at_a_deadline_is_right(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:
-    svc, X = moons
-    expected = svc.predict(X)
-    for deadline in (1e-4, 1e-3, 1e-2):
-        found = fast.predict(X, deadline=deadline)
-        assert (found.labels == expected)[found.settled].all()
-
-
-def test_no_guess_is_worked_out_after_the_deadline(moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock stands still but for one row's landmarks, which settle nothing and take longer than there is time."""
-    machine = dormie.compile(moons[0], methods=[]).plan.machine
-    geometry = Geometry.build(machine, machine.points[:32])
-    fast = dormie.Predictor(
-        Plan(machine, Cascade.of(geometry, Dense(machine)), Exact(), Source("moons", machine.n_points))
-    )
-    now = [0.0]
-
-    def decide(rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG001 - it has none
-        now[0] += 2.0
-        return Decisions(np.full(len(rows), -1), np.zeros(len(rows), dtype=bool), 1)
-
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(geometry, "decide", decide)
-    monkeypatch.setattr(geometry, "interval", None)  # not to be called
-    found = fast.predict(moons[1], deadline=1.0)
-    assert not found.settled.any()
-    assert set(found.labels) == {int(fast.plan.machine.bias[0] >= 0)}
-
-
-class _Recorder(Dense):
-    """The dense stage, which keeps the rows it was asked about."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self.asked: list[Floats] = []
-
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        self.asked.append(rows)
-        return super().decide(rows, caution)
-
-
-def test_every_row_is_looked_at_once_when_there_is_time(moons: tuple[SVC, Any]) -> None:
-    stage = _Recorder(dormie.read(moons[0]))
-    _, settled = answers_by(float("inf"), [], stage, moons[1], np.zeros(1, dtype=int))
-    assert settled.all()
-    assert len(stage.asked) > 1  # in pieces
-    np.testing.assert_array_equal(np.concatenate(stage.asked), moons[1])
 
 
 def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, Any]) -> None:

@@ -213,7 +213,7 @@ def _certified(
 def _guess(cascade: Cascade, options: Options, rows: Any | None, progress: Progress) -> Stage | None:
     """A stage for answers at a deadline, if the plan needs one; none for the full sum alone, if that was asked for."""
     machine = cascade.stages[0].machine
-    if options.names == () or not machine.of_vectors:
+    if options.names == () or not machine.of_vectors or not machine.n_points:
         return None
     sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed))
     return guess_stage(cascade, sample, options.seed, progress)

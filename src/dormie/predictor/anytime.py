@@ -56,8 +56,8 @@ class Step:
 
         It is high / (high - low) if low < 0 < high, 1 if low >= 0, 0 if high <= 0.
         """
-        up, down = np.maximum(self.high, 0), np.maximum(-self.low, 0)
-        with np.errstate(over="ignore", invalid="ignore"):
+        up, down = np.maximum(self.high, 0) / 2, np.maximum(-self.low, 0) / 2  # halves: their sum does not overflow
+        with np.errstate(invalid="ignore"):
             share = np.where(np.isinf(up), np.where(np.isinf(down), 0.5, 1.0), up / (up + down))
         return np.where(up + down > 0, share, (self.low >= 0).astype(np.float64))
 
