@@ -102,7 +102,9 @@ class RowsArgument {
             return;
         }
         if (!nb::hasattr(rows, "indptr")) throw nb::type_error("rows must be a matrix, or in CSR form");
-        for (const char *part : {"data", "indices", "indptr"}) parts_.push_back(nb::cast<AnyVector>(rows.attr(part)));
+        for (const char *part : {"data", "indices", "indptr"})
+            if (!nb::try_cast(rows.attr(part), parts_.emplace_back()))
+                throw nb::type_error("CSR rows: data, indices and indptr must be contiguous vectors");
         rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(rows.attr("shape")[1]));
     }
 

@@ -83,6 +83,8 @@ void bind_dense(nb::module_ &m) {
     dense.def(nb::init<std::shared_ptr<Kept>>(), "machine"_a);
     dense.def("prepare", &BoundDense::prepare, "Lays the points out now; the first call that needs them would.");
     dense.def_prop_ro("roundings", &BoundDense::roundings, "The most roundings of one term of the sum.");
+    dense.def_prop_ro(
+        "has_float32", [](const BoundDense &) { return true; }, "Whether `decide` can do without float64.");
     bind_rows(dense, "outputs", &BoundDense::outputs,
               "Outputs in float64, and the numbers of the rows whose values overflow (None if there are none).");
     bind_rows(dense, "interval", &BoundDense::interval<float>,

@@ -44,7 +44,7 @@ def test_cascades_are_put_together_and_taken_apart() -> None:
     assert (len(whole), len(Cascade.of())) == (2, 0)
 
 
-@pytest.mark.parametrize("caution", [-1.0, float("nan"), float("inf"), True, "2"])
+@pytest.mark.parametrize("caution", [-1.0, float("nan"), float("inf"), True, "2", 10**400, np.complex64(1)])
 def test_a_caution_that_is_no_factor_is_refused(caution: float) -> None:
     with pytest.raises(ValueError, match="caution must be a finite number of at least 0, got"):
         Cascade((BOLD,), (caution,))

@@ -79,3 +79,9 @@ def test_a_plan_must_end_in_the_dense_stage() -> None:
     for stages in ((), (stage,), (Dense(machine), stage)):
         with pytest.raises(ValueError, match="must end in the dense stage"):
             Predictor(Plan(machine, Cascade.of(*stages), Exact(), Source("nothing", 0)))
+
+
+def test_stages_without_a_cascade_are_refused() -> None:
+    machine = Machine(RBF(1.0), np.zeros((2, 1)), np.ones(2), np.zeros(1), Sign(np.array([0, 1])))
+    with pytest.raises(TypeError, match=r"cascade must be a Cascade, such as Cascade.of\(\*stages\), got tuple"):
+        Plan(machine, (Dense(machine),), Exact(), Source("by hand", 2))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie.machine import Affine, Machine
-from dormie.machine.kernels import RBF, Custom
+from dormie.machine.kernels import RBF, Custom, Polynomial
 from dormie.machine.rules import Argmax, Rule, Sign, Value
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.guarantee import Exact, Risk, Tolerance
@@ -312,3 +312,17 @@ def test_a_tolerance_that_arithmetic_cannot_keep_is_refused_with_one_that_it_can
     kept = dormie.compile(model, tolerance=1.1 * float(within_reach))
     real = long_double.outputs(kept.plan.machine, X)[:, 0]
     assert (np.abs(kept.predict(X) - real) <= 1.1 * float(within_reach)).all()
+
+
+@pytest.mark.parametrize(("scale", "gamma"), [(1e-170, 0.5), (1e-30, 1e-300), (1e-200, "auto")])
+def test_points_too_small_to_rescale_are_no_error(scale: float, gamma: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    svc = SVC(gamma=gamma).fit(scale * X, X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0)
+    fast = dormie.compile(svc)
+    assert (fast.predict(scale * X) == svc.predict(scale * X)).all()
+
+
+def test_a_polynomial_of_high_degree_in_few_features_is_no_error() -> None:
+    points = np.random.default_rng(0).normal(size=(260, 3)) / 4
+    machine = Machine(Polynomial(1.0, 1.0, 40), points, np.ones(260), np.zeros(1), Sign(np.array([0, 1])))
+    assert dormie.compile(machine).predict(points).shape == (260,)

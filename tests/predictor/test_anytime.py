@@ -54,8 +54,7 @@ def test_steps_narrow_and_end_in_the_full_sum(fast: dormie.Predictor, moons: tup
         assert (np.diff(low) >= 0).all()
         assert (np.diff(high) <= 0).all()
         assert (np.diff([s.evaluations for s in steps]) > 0).all()
-        before = sum(stage.budgets[-1] for stage in fast._certified_stages[:-1])
-        assert steps[-1].evaluations == before + fast.plan.machine.n_points
+        assert steps[-1].evaluations - steps[-2].evaluations == fast.plan.machine.n_points
         assert low[-1] - 1e-9 <= svc.decision_function(x[None])[0] <= high[-1] + 1e-9
 
 
@@ -156,3 +155,14 @@ def test_exact_values_have_intervals_before_the_full_sum() -> None:
     assert np.isfinite(high - low).all()
     assert ((low <= values) & (values <= high)).all()
     assert (high - low).max() > 1e-6  # not the full sum's
+
+
+def test_a_budget_far_beyond_the_plans_own_stages_buys_partial_sums(moons: tuple[SVC, Any]) -> None:
+    machine = dormie.compile(moons[0], methods=[]).plan.machine
+    few = ReducedSet.project(machine, machine.points[:1], [1])
+    plan = Plan(machine, Cascade.of(few, Dense(machine)), Exact(), Source("moons", machine.n_points))
+    fast, rows = dormie.Predictor(plan), moons[1][:50]
+    narrow, wide = (np.subtract(*fast.interval(rows, budget=budget)[::-1]) for budget in (machine.n_points - 1, 64))
+    assert (narrow < wide).all()
+    assert narrow.mean() < 0.5 * wide.mean()
+    assert len([*fast.anytime(rows[0])]) > 2

@@ -7,6 +7,7 @@ the wrong sign on sample rows. They are stored as a middle and a half-width; a c
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +81,8 @@ def some_of(numbers: npt.NDArray[Any]) -> str:
 
 def require_caution(caution: Any) -> None:
     """Raise ValueError unless the caution is a finite number of at least 0."""
-    if isinstance(caution, bool) or not isinstance(caution, int | float | np.number) or not 0 <= caution < np.inf:
+    number = isinstance(caution, int | float | np.integer | np.floating) and not isinstance(caution, bool)
+    if not number or not 0 <= caution <= sys.float_info.max:
         raise ValueError(f"caution must be a finite number of at least 0, got {caution!r}")
 
 

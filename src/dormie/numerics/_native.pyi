@@ -26,6 +26,10 @@ class Dense:
     def roundings(self) -> int:
         """The most roundings of one term of the sum."""
 
+    @property
+    def has_float32(self) -> bool:
+        """Whether `decide` can do without float64."""
+
     def outputs(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None]:
         """
         Outputs in float64, and the numbers of the rows whose values overflow (None if there are none).

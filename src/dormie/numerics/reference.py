@@ -42,6 +42,7 @@ class Dense:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self.roundings = machine.n_points + 2  # the most of one term of the sum
+        self.has_float32 = False
 
     def prepare(self) -> None:
         """Nothing: the points lie as they are used."""

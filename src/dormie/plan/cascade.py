@@ -60,6 +60,8 @@ class Cascade:
         return cls(stages, (1.0,) * len(stages))
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "stages", tuple(self.stages))
+        object.__setattr__(self, "cautions", tuple(self.cautions))
         if len(self.cautions) != len(self.stages):
             raise ValueError(f"there are {len(self.cautions)} cautions for {len(self.stages)} stages")
         for stage, caution in self:

@@ -140,13 +140,8 @@ class Evidence:
 
     def __post_init__(self) -> None:
         Count("", self.rows, self.disagreements)
-        if not (
-            0 <= self.p_value <= 1
-            and self.rank >= 1
-            and int(self.rank) == self.rank
-            and self.tested >= 1
-            and self.seed >= 0
-        ):
+        whole = float(self.rank).is_integer() and self.rank >= 1
+        if not (0 <= self.p_value <= 1 and whole and self.tested >= 1 and self.seed >= 0):
             raise ValueError(f"evidence out of range: {self}")
         if datetime.date.fromisoformat(self.date).isoformat() != self.date:
             raise ValueError(f"the date of the evidence must read like 2024-12-31, got {self.date}")

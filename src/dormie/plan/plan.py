@@ -65,6 +65,8 @@ class Plan:
 
     Raises
     ------
+    TypeError
+        If the cascade is no `Cascade`.
     ValueError
         If the stages cannot keep the guarantee: the last one is not the dense stage, a calibrated stage comes without a
         risk, or the guarantee is not that of the machine's rule.
@@ -96,11 +98,14 @@ class Plan:
     guess: Stage | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.cascade, Cascade):
+            given = type(self.cascade).__name__
+            raise TypeError(f"cascade must be a Cascade, such as Cascade.of(*stages), got {given}")
         if not self.stages or self.stages[-1].name != Dense.name:
             raise ValueError("a plan must end in the dense stage, which settles every row")
         bold = [stage for stage in self.stages if not stage.certified]
         if bold and not isinstance(self.guarantee, Risk):
-            raise ValueError(f"a plan with {bold[0]}, which is calibrated and not certified, can only promise a risk")
+            raise ValueError(f"a plan with {bold[0]}, which is not certified, can only promise a risk")
         _require_guarantee_of_rule(self.guarantee, self.machine.rule)
 
     @property

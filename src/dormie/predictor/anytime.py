@@ -1,8 +1,9 @@
 """Certified intervals before all work is done: within a budget, and step by step.
 
-They come from all certified stages of the plan, or, without any before the full sum, from partial sums of the largest
-terms. Every interval contains the real value of the output, rounding included, and so does the intersection of several.
-For kernels that are not inner products there is no bound before the full sum.
+They come from all certified stages of the plan, and from partial sums of the largest terms where the plan has no such
+stage, or where the budget goes far beyond them. Every interval contains the real value of the output, rounding
+included, and so does the intersection of several. For kernels that are not inner products there is no bound before the
+full sum.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped, require_finite_vectors
 from dormie.methods import METHODS
 from dormie.methods.base import CertifiedStage, certified_among, unknown_interval
-from dormie.methods.dense import Dense
-from dormie.plan.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,6 @@ def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
         before += spent
 
 
-def certified_stages(plan: Plan, dense: Dense) -> list[CertifiedStage]:
-    """The stages that give intervals: those of the plan, or one that needs no fitting, and the dense one last."""
-    own = certified_among(plan.stages[:-1])
-    made = (method.stage_without_fitting(plan.machine) for method in METHODS.values())
-    return [*(own or certified_among(made)), dense]
+def partial_sums(machine: Machine) -> list[CertifiedStage]:
+    """A stage for intervals that needs no fitting, if the machine allows one; it takes time to make."""
+    return certified_among(method.stage_without_fitting(machine) for method in METHODS.values())[:1]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
 from dormie.machine.typing import Integers
-from dormie.methods.base import CertifiedStage
+from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
 from dormie.plan import file
 from dormie.plan.explain import explain
@@ -27,6 +27,8 @@ from dormie.predictor import anytime, cascade
 from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
 from dormie.predictor.deadline import Answers, answer_of_bias, answers_by
+
+_FEW_STEPS = 8  # with fewer intervals from the plan's own stages, `anytime` adds partial sums
 
 
 @dataclass(frozen=True)
@@ -185,8 +187,7 @@ class Predictor:
         """
         machine = self.plan.machine
         most = machine.n_points if budget is None else _evaluations(budget)
-        stages = [self._dense] if most >= machine.n_points else self._certified_stages
-        low, high = anytime.interval(stages, check_rows(X, machine), most)
+        low, high = anytime.interval(self._stages_for(most), check_rows(X, machine), most)
         return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
     def anytime(self, x: Any) -> Iterator[Step]:
@@ -216,7 +217,9 @@ class Predictor:
         if row.shape[0] != 1:
             raise ValueError(f"anytime takes one row, got {row.shape[0]}: pass them one by one")
         require_finite_vectors(row, machine)
-        return anytime.steps(self._certified_stages, row)
+        own = certified_among(self.plan.stages[:-1])
+        in_few_steps = sum(len(stage.budgets) for stage in own) < _FEW_STEPS
+        return anytime.steps([*own, *(self._partial_sums if in_few_steps else []), self._dense], row)
 
     def trace(self, X: Any) -> Trace:
         """Return which stage settled each row, and how many kernel evaluations that took.
@@ -319,8 +322,16 @@ class Predictor:
         file.save(self.plan, path)
 
     @cached_property
-    def _certified_stages(self) -> list[CertifiedStage]:
-        return anytime.certified_stages(self.plan, self._dense)
+    def _partial_sums(self) -> list[CertifiedStage]:
+        return anytime.partial_sums(self.plan.machine)
+
+    def _stages_for(self, budget: int) -> list[CertifiedStage]:
+        """The stages that give the narrowest intervals for so many kernel evaluations."""
+        own, points = certified_among(self.plan.stages[:-1]), self.plan.machine.n_points
+        if budget >= points:
+            return [self._dense]
+        partial_sums = self._partial_sums if not own or 2 * budget >= points else []  # few terms bound little
+        return [*own, *partial_sums, self._dense]
 
     def __repr__(self) -> str:
         return (

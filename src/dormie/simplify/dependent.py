@@ -116,7 +116,8 @@ def _features(machine: Machine, sizes: Floats) -> Floats:
     variables = points.T if kernel.coef0 == 0 else np.vstack([points.T, np.ones(len(points))])
     variables = np.divide(variables, sizes[:, None], out=np.zeros_like(variables), where=sizes[:, None] > 0)
     factors = _factors(kernel, len(sizes))
-    features = np.sqrt([_arrangements(row) for row in factors.tolist()])[:, None] * variables[factors[:, 0]]
+    arrangements = np.array([float(_arrangements(row)) for row in factors.tolist()])  # floats: degree 40 has too many
+    features = np.sqrt(arrangements)[:, None] * variables[factors[:, 0]]
     for column in factors.T[1:]:
         features *= variables[column]
     if isinstance(machine.kernel, Normalized):

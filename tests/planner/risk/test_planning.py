@@ -20,7 +20,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods import METHODS
 from dormie.methods.base import CertifiedStage, Method, Usable
-from dormie.methods.dense import Dense
+from dormie.methods.dense import Dense, Float32Dense, cheapest
 from dormie.methods.fitting import EFFORTS, CertifiedFitting
 from dormie.methods.reduced_set import CalibratedReducedSet
 from dormie.methods.reduced_set.levels import Levels
@@ -261,3 +261,12 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
         broken += found is not None and rates[found.index] > alpha
     allowed = draws * (1 - confidence)
     assert broken <= allowed + 3 * np.sqrt(allowed * confidence)
+
+
+def test_without_float32_the_full_sum_that_certifies_is_the_one_that_answers(moons: tuple[SVC, Any, Any]) -> None:
+    """A plan made in NumPy must not answer from float32 where it is loaded with the native core."""
+    machine = dormie.read(moons[0])
+    assert isinstance(cheapest(Dense(machine)), Float32Dense)
+    with backend.numpy_only():
+        full = Dense(machine)
+        assert cheapest(full) is full

@@ -121,9 +121,9 @@ class SharedVectors:
         if not steps or not len(vectors):
             return vectors, 0
         say = f"moving {len(vectors):,} vectors"
-        scaled, scale = rescaled(self.machine)
         try:
             with arithmetic():
+                scaled, scale = rescaled(self.machine)
                 objective = Norm(scaled, [len(vectors)], self.w)
                 moved = objective.minimise(
                     vectors / scale, lambda step: self.progress.say(f"{say}, step {step}"), steps

@@ -67,18 +67,21 @@ def _stage_from_2(stage: Any, number: int) -> Any:
     name, numbers = stage.get("name"), dict(stage["numbers"])
     now = {"certified": True, "caution": 1.0}
     if name in ("linear_filter", "nearest", "tree"):
-        now = {"certified": False, "caution": _taken(numbers, "caution", float, number)}
+        now = {"certified": False, "caution": float(_taken(numbers, "caution", (float, int), number))}
     elif name == "reduced_set":
-        now["certified"] = _taken(numbers, "certified", bool, number)
-        _taken(numbers, "caution", float, number)
+        now["certified"] = _taken(numbers, "certified", (bool,), number)
+        if not _taken(numbers, "caution", (float,), number) > 0:
+            raise PlanFileError(f"stages[{number}].numbers.caution must be positive")
     elif name == "dense" and "certified" in numbers:
-        now["certified"] = _taken(numbers, "certified", bool, number)
+        now["certified"] = _taken(numbers, "certified", (bool,), number)
+        if now["certified"]:
+            raise PlanFileError(f"stages[{number}].numbers.certified must be false, or left out")
     return stage | now | {"numbers": numbers} | (_renamed(stage) if name == "reduced_set" else {})
 
 
-def _taken(numbers: dict[str, Any], name: str, kind: type, number: int) -> Any:
+def _taken(numbers: dict[str, Any], name: str, kinds: tuple[type, ...], number: int) -> Any:
     """A number of a stage, taken out of its numbers."""
-    if type(value := numbers.pop(name, None)) is not kind:
+    if type(value := numbers.pop(name, None)) not in kinds:
         raise PlanFileError(f"stages[{number}].numbers lacks {name}, or has one of another type")
     return value
 
@@ -88,6 +91,8 @@ def _renamed(stage: dict[str, Any]) -> dict[str, Any]:
     arrays = stage.get("arrays")
     if not isinstance(arrays, dict):
         return {}
+    if "half_widths" in arrays:
+        raise _unknown("reduced_set", "half_widths", 2)
     return {"arrays": {"half_widths" if name == "rho" else name: member for name, member in arrays.items()}}
 
 
@@ -96,9 +101,9 @@ def _evidence_from_2(evidence: dict[str, Any]) -> dict[str, Any]:
         raise _unknown("guarantee.evidence", "rank", 2)
     rest = {name: value for name, value in evidence.items() if name != "caution"}
     caution = evidence.get("caution")
-    if type(caution) is not float or not 0 <= caution < 2**63:
+    if type(caution) is not float or not 0 <= caution < math.inf:
         raise PlanFileError(f"guarantee.evidence.caution must be a number of at least 0, found {shown(caution)}")
-    return rest | {"rank": max(1, math.ceil(caution))}
+    return rest | {"rank": min(max(1, math.ceil(caution)), 2**63 - 1)}
 
 
 def _unknown(where: str, field: str, protocol: int) -> PlanFileError:
