@@ -164,5 +164,4 @@ def test_a_budget_far_beyond_the_plans_own_stages_buys_partial_sums(moons: tuple
     fast, rows = dormie.Predictor(plan), moons[1][:50]
     narrow, wide = (np.subtract(*fast.interval(rows, budget=budget)[::-1]) for budget in (machine.n_points - 1, 64))
     assert (narrow < wide).all()
-    assert narrow.mean() < 0.5 * wide.mean()
     assert len([*fast.anytime(rows[0])]) > 2
