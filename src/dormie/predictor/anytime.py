@@ -71,11 +71,18 @@ def interval(stages: Sequence[CertifiedStage], rows: Any, budget: int) -> tuple[
     for stage in stages:
         if fitting := bisect_right(stage.budgets, budget):
             spent = stage.budgets[fitting - 1]
-            new_low, new_high = stage.interval(rows, spent)
-            low, high, budget = np.maximum(low, new_low), np.minimum(high, new_high), budget - spent
+            low, high = _intersection(low, high, *stage.interval(rows, spent))
+            budget -= spent
     if budget == whole:  # no stage has read the rows
         require_finite_vectors(rows, machine)
     return _widened(machine, rows, low, high)
+
+
+def _intersection(low: Floats, high: Floats, new_low: Floats, new_high: Floats) -> tuple[Floats, Floats]:
+    """What two intervals share; the new one where they share nothing, as only stages of a forged plan file do."""
+    low, high = np.maximum(low, new_low), np.minimum(high, new_high)
+    apart = low > high
+    return np.where(apart, new_low, low), np.where(apart, new_high, high)
 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -95,7 +102,7 @@ def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
         spent = 0
         for spent, *ends in stage.steps(row):
             (new_low,), (new_high,) = _widened(machine, row, *(end[None] for end in ends))
-            low, high = np.maximum(low, new_low), np.minimum(high, new_high)
+            low, high = _intersection(low, high, new_low, new_high)
             yield Step(before + spent, low, high)
         before += spent
 
