@@ -81,7 +81,7 @@ def some_of(numbers: npt.NDArray[Any]) -> str:
 def require_caution(caution: Any) -> None:
     """Raise ValueError unless the caution is a finite number of at least 0."""
     number = isinstance(caution, int | float | np.integer | np.floating) and not isinstance(caution, bool)
-    if not number or not 0 <= caution < np.inf or caution >= 2**1024:  # whole numbers have no largest
+    if not number or not 0 <= caution < np.inf or (isinstance(caution, int) and caution.bit_length() > 1023):
         raise ValueError(f"caution must be a finite number of at least 0, got {caution!r}")
 
 
