@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 import dormie
@@ -20,7 +20,9 @@ from dormie.methods.dense import Dense
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
+from dormie.planner import guess
 from dormie.predictor.deadline import answers_by
+from dormie.progress import Progress
 from tests.methods.stages import StageByHand
 
 
@@ -93,9 +95,9 @@ class _Timed(StageByHand, CertifiedStage):
         raise NotImplementedError
 
 
-def _plan(*stages: _Timed, guess: _Timed | None = None) -> Plan:
+def _plan(*stages: _Timed, guessing: _Timed | None = None) -> Plan:
     plan = Plan(MACHINE, Cascade.of(*stages), Exact(), Source("by the clock", 1))
-    return replace(plan, guess=guess)
+    return replace(plan, guess=guessing)
 
 
 def _run(clock: _Clock, plan: Plan, rows: Floats, seconds: float) -> tuple[float, float, float]:
@@ -126,9 +128,9 @@ PLANS = {  # half-widths and seconds of the stages, and of the guess
 
 @pytest.mark.parametrize("name", PLANS)
 def test_time_goes_where_it_helps_most(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, (stages, guess) = _Clock(monkeypatch), PLANS[name]
+    clock, (stages, cheap) = _Clock(monkeypatch), PLANS[name]
     timed = [_Timed(clock, *each) for each in stages]
-    plan = _plan(*timed, guess=None if guess is None else _Timed(clock, *guess))
+    plan = _plan(*timed, guessing=None if cheap is None else _Timed(clock, *cheap))
     whole = _seconds(ROWS, *timed)
     for share, least_settled, most_wrong in ((0.5, 0.0, 0.125), (1.0, 0.5, 0.01), (1.5, 0.99, 0.0), (2.0, 1.0, 0.0)):
         settled, wrong, late = _run(clock, plan, ROWS, share * whole)
@@ -157,28 +159,40 @@ def test_nothing_is_worked_out_after_the_deadline(monkeypatch: pytest.MonkeyPatc
 def test_every_row_goes_through_the_stages_once_when_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     stage = _Timed(clock, 0.0, 1e-6)
-    settled, wrong, _ = _run(clock, _plan(stage, guess=_Timed(clock, 1.0, 1e-8)), ROWS, 30.0)
+    settled, wrong, _ = _run(clock, _plan(stage, guessing=_Timed(clock, 1.0, 1e-8)), ROWS, 30.0)
     assert (settled, wrong) == (1.0, 0.0)
     assert len(stage.asked) > 1  # in pieces
     np.testing.assert_array_equal(np.concatenate(stage.asked), ROWS)
 
 
-def test_a_plan_of_the_full_sum_alone_keeps_a_stage_for_guesses(tmp_path: Any) -> None:
-    X, y = load_digits(return_X_y=True)
-    fast = dormie.compile(SVC(gamma=0.002, C=10).fit(X, y))
-    assert fast.plan.stages[0].name != "dense" or fast.plan.guess is not None
+def test_a_stage_for_guesses_is_kept_saved_and_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """Whatever the clock says of the first stage: it takes all of the time here, and the guess a hundredth."""
+    monkeypatch.setattr(guess, "best_of", lambda *_: [1.0, 1.0, 0.01])
     X, y = make_moons(3000, noise=0.3, random_state=0)
-    fast = dormie.compile(SVR(C=10, gamma=5.0).fit(X, y), effort="quick")
-    assert [stage.name for stage in fast.plan.stages] == ["dense"]
+    svr = SVR(C=10, gamma=5.0).fit(X, y)
+    fast = dormie.compile(svr)
     assert fast.plan.guess is not None
     assert f"estimates come from:\n  {fast.plan.guess}" in fast.explain()
+    assert np.corrcoef(fast.plan.guess.estimate(X)[:, 0], fast.predict(X))[0, 1] > 0.9
     fast.save(tmp_path / "plan")
     loaded = dormie.load(tmp_path / "plan")
     assert loaded.plan.guess is not None
     np.testing.assert_array_equal(loaded.plan.guess.estimate(X), fast.plan.guess.estimate(X))
-    guessed = fast.plan.guess.estimate(X)[:, 0]
-    assert np.corrcoef(guessed, fast.predict(X))[0, 1] > 0.9
-    assert dormie.compile(SVR(C=10, gamma=5.0).fit(X, y), methods=[]).plan.guess is None
+    assert dormie.compile(svr, methods=[]).plan.guess is None
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [([1.0, 0.1, 0.01], None), ([1.0, 1.0, 0.01], "reduced_set"), ([1.0, 1.0, 0.5], "linear_filter")],
+)
+def test_the_stage_for_guesses_is_as_cheap_as_the_plan_needs(
+    times: list[float], expected: str | None, moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """times: of the whole plan, of its first stage, and of a reduced set"""
+    monkeypatch.setattr(guess, "best_of", lambda *_: times)
+    machine = dormie.read(moons[0])
+    found = guess.guess_stage(Cascade.of(Dense(machine)), moons[1], 0, Progress())
+    assert (None if found is None else found.name) == expected
 
 
 def test_a_plan_with_a_risk_settles_what_its_own_stages_settle() -> None:
