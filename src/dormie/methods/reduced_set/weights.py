@@ -22,9 +22,10 @@ Blocks = Callable[[], Iterable[tuple[Floats, Floats]]]
 
 def positive_factor(matrix: Floats) -> Floats:
     """The Cholesky factor of a positive semi-definite matrix, with the diagonal raised as little as needed."""
+    matrix = matrix.T  # the same matrix in the order that LAPACK wants, which saves a copy
     shift = 0.0
     while True:
-        factor, rank = cholesky(matrix + shift * np.diag(np.diagonal(matrix)))
+        factor, rank = cholesky(matrix + shift * np.diag(np.diagonal(matrix)) if shift else matrix)
         if rank == len(matrix):
             return factor
         shift = 10 * shift or _FIRST_SHIFT
