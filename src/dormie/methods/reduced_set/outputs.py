@@ -70,18 +70,23 @@ class Outputs:
         fitted = [w * scale for w in least_squares(lambda: self._blocks(vectors), self.sizes, _RIDGE * len(self._rows))]
         if not self._machine.kernel.positive_semidefinite:
             return fitted
-        each = zip(fitted, projections(self._machine, vectors, self.sizes), strict=True)
-        return [min(pair, key=lambda w: self._error(vectors, w / scale)) for pair in each]
+        projected = projections(self._machine, vectors, self.sizes)
+        errors = self._errors(vectors, [w / scale for w in (*fitted, *projected)])
+        half = len(fitted)
+        each = zip(fitted, projected, errors[:half], errors[half:], strict=True)
+        return [ours if error <= other else theirs for ours, theirs, error, other in each]
 
     def better(self, *fits: tuple[Floats, list[Floats]]) -> tuple[Floats, list[Floats]]:
         """The vectors and weights with the least loss, over all sizes."""
         scale = self._kernel_scale / self._size
-        return min(fits, key=lambda fit: sum(np.log(self._error(fit[0], w * scale) + _NOTHING) for w in fit[1]))
+        return min(fits, key=lambda fit: np.log(self._errors(fit[0], [w * scale for w in fit[1]]) + _NOTHING).sum())
 
-    def _error(self, vectors: Floats, weights: Floats) -> float:
-        """The squared error of the first vectors with these weights, over all rows."""
-        parts = self._blocks(vectors[: len(weights)])
-        return sum(float(np.square(values @ weights - targets).sum()) for values, targets in parts)
+    def _errors(self, vectors: Floats, candidates: Sequence[Floats]) -> Floats:
+        """The squared error of each of the candidate weights for the first vectors, over all rows."""
+        errors = np.zeros(len(candidates))
+        for values, targets in self._blocks(vectors):
+            errors += [np.square(values[:, : len(w)] @ w - targets).sum() for w in candidates]
+        return errors
 
     def _batch_loss(self, vectors: Array) -> tuple[float, Array]:
         """Loss and gradient on a random batch of rows."""

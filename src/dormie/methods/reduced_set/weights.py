@@ -1,7 +1,7 @@
 """The least-squares weights of given vectors, for several nested sizes at once.
 
 A small ridge keeps the weights bounded if vectors are nearly equal. The normal equations square the condition number;
-steps of iterative refinement, with residuals of the original problem, recover the lost accuracy.
+a step of iterative refinement, with residuals of the original problem, recovers the lost accuracy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from dormie.machine import Floats
 from dormie.numerics.cholesky import cholesky, solve_gram
 
-_REFINEMENTS = 2
 _FIRST_SHIFT = 1e-15  # relative to the diagonal, for a matrix that is singular as computed
 
 # Kernel values (rows x vectors) and targets (rows x outputs), block by block: there may be too many rows for memory.
@@ -39,10 +38,8 @@ def least_squares(blocks: Blocks, sizes: Sequence[int], ridge: float) -> list[Fl
     normal[np.diag_indices_from(normal)] += ridge
     factors = [positive_factor(normal[:n, :n]) for n in sizes]
     weights = [solve_gram(factor, right[:n]) for n, factor in zip(sizes, factors, strict=True)]
-    for _ in range(_REFINEMENTS):
-        residuals = _residuals(blocks, weights, ridge)
-        weights = [w + solve_gram(factor, rest) for w, factor, rest in zip(weights, factors, residuals, strict=True)]
-    return weights
+    residuals = _residuals(blocks, weights, ridge)
+    return [w + solve_gram(factor, rest) for w, factor, rest in zip(weights, factors, residuals, strict=True)]
 
 
 def _normal_equations(blocks: Blocks) -> tuple[Floats, Floats]:
