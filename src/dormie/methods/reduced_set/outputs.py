@@ -123,9 +123,9 @@ def loss(values: Array, targets: Array, sizes: Sequence[int]) -> tuple[float, Ar
     normal, right = (values.T @ part for part in (values, targets))
     normal, right = normal.astype(np.float64), right.astype(np.float64)
     normal[np.diag_indices_from(normal)] += ridge
-    total, by_values = 0.0, np.empty_like(values)
+    total, by_values, rounding = 0.0, np.empty_like(values), float(np.finfo(values.dtype).eps)
     for n in reversed(sizes):  # the last and largest, which is usually the only one, sets all columns
-        weights = solve_gram(positive_factor(normal[:n, :n]), right[:n])
+        weights = solve_gram(positive_factor(normal[:n, :n], rounding), right[:n])
         single = weights.astype(values.dtype)
         error = values[:, :n] @ single - targets
         left = float(np.square(error, dtype=np.float64).sum() + ridge * np.square(weights).sum()) + _NOTHING

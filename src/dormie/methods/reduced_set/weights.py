@@ -19,15 +19,18 @@ _FIRST_SHIFT = 1e-15  # relative to the diagonal, for a matrix that is singular 
 Blocks = Callable[[], Iterable[tuple[Floats, Floats]]]
 
 
-def positive_factor(matrix: Floats) -> Floats:
-    """The Cholesky factor of a positive semi-definite matrix, with the diagonal raised as little as needed."""
+def positive_factor(matrix: Floats, first_shift: float = _FIRST_SHIFT) -> Floats:
+    """The Cholesky factor of a positive semi-definite matrix, with the diagonal raised as little as needed.
+
+    first_shift  the least share by which the diagonal is raised, if at all: the relative rounding of the matrix
+    """
     matrix = matrix.T  # the same matrix in the order that LAPACK wants, which saves a copy
     shift = 0.0
     while True:
         factor, rank = cholesky(matrix + shift * np.diag(np.diagonal(matrix)) if shift else matrix)
         if rank == len(matrix):
             return factor
-        shift = 10 * shift or _FIRST_SHIFT
+        shift = 10 * shift or first_shift
         if shift > 1:
             raise ValueError("the kernel matrix of the vectors is not positive semi-definite")
 
