@@ -26,7 +26,7 @@ from dormie.numerics.evaluate import FullSum
 _BATCH = 2000
 _BLOCK = 4096
 _STEPS = 800
-_MANY_VECTORS = 128  # with more, a step takes longer, and fewer steps are taken: sqrt(2) times fewer for twice as many
+_MANY_VECTORS = 256  # with more, a step takes longer, and fewer steps are taken: sqrt(2) times fewer for twice as many
 _FIRST_RATE = 0.4  # relative to the typical standard deviation of a feature
 _RIDGE = 1e-6  # for each row, with K(s, s) about 1
 _TOO_LARGE = 1e15  # for K(x, x) where K(s, s) is about 1
