@@ -1,4 +1,4 @@
-"""Adam: finds a known minimum through noise, stops by itself, and takes no leaps where gradients vanish."""
+"""Adam: finds a known minimum through noise, and takes no leaps where gradients vanish."""
 
 from __future__ import annotations
 
@@ -16,32 +16,30 @@ def _silent(step: int) -> None:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_it_finds_a_minimum_and_stops_by_itself(noise: float) -> None:
+def test_it_finds_a_minimum_through_noise(noise: float) -> None:
     random = np.random.default_rng(0)
-    calls: list[Floats] = []
     said: list[int] = []
 
     def loss(at: Floats) -> tuple[float, Floats]:
-        calls.append(at.copy())
         away = at - TARGET + noise * random.normal(size=at.shape)
         square = (away**2).sum() + 1
         return float(np.log(square)), 2 * away / square
 
-    found = adam.minimise(loss, np.zeros_like(TARGET), 0.2, 10_000, said.append)
-    assert np.abs(found - TARGET).max() < 0.05 + noise / 5
-    assert 200 < len(calls) < 3000
-    assert said == list(range(50, len(calls) + 1, 50))
+    found = adam.minimise(loss, np.zeros_like(TARGET), 0.2, 400, said.append)
+    assert np.abs(found - TARGET).max() < 0.01 + noise / 5
+    assert said == [50, 100, 150, 200, 250, 300, 350, 400]
 
 
-def test_it_never_takes_more_steps_than_it_may() -> None:
-    calls = []
+def test_steps_shrink_evenly_to_nothing() -> None:
+    seen: list[float] = []
 
     def loss(at: Floats) -> tuple[float, Floats]:
-        calls.append(1)
-        return -float(len(calls)), np.ones_like(at)
+        seen.append(float(at[0, 0]))
+        return 0.0, np.ones_like(at)
 
-    adam.minimise(loss, np.zeros((1, 1)), 0.1, 130, _silent)
-    assert len(calls) == 130
+    found = adam.minimise(loss, np.zeros((1, 1)), 0.1, 10, _silent)
+    assert found[0, 0] == pytest.approx(seen[-1])
+    np.testing.assert_allclose(np.diff(seen), -0.1 * np.arange(0.9, 0, -0.1))
 
 
 def test_the_start_is_left_as_it_was() -> None:

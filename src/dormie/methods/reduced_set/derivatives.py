@@ -33,12 +33,14 @@ def require_derivative(kernel: Kernel) -> None:
 class KernelDerivatives:
     """K(x, z) of rows X and vectors Z, and its derivative with respect to z.
 
-    dK(x, z)/dz = from_row x + from_vector z, where the two factors are matrices with an entry for each pair.
+    dK(x, z)/dz = factor (from_row x - from_vector z), where the last two factors are matrices with an entry for each
+    pair.
     """
 
     rows: Array
     vectors: Array
     values: Array
+    factor: float
     from_row: Array
     from_vector: Array | None  # None: all 0
 
@@ -50,40 +52,49 @@ class KernelDerivatives:
 
     def gradient(self, by_values: Array) -> Array:
         """The gradient with respect to the vectors of a loss with derivatives `by_values`."""
-        gradient = (by_values * self.from_row).T @ self.rows
+        by_rows = by_values * self.from_row
+        gradient = by_rows.T @ self.rows
         if self.from_vector is not None:
-            gradient += (by_values * self.from_vector).sum(axis=0)[:, None] * self.vectors
-        return np.asarray(gradient)
+            by_vectors = by_rows if self.from_vector is self.from_row else by_values * self.from_vector
+            gradient -= by_vectors.sum(axis=0)[:, None] * self.vectors
+        return np.asarray(self.factor * gradient)
 
 
-def _parts(kernel: Kernel, x: Array, z: Array) -> tuple[Array, Array, Array | None]:
-    """Kernel values, and the factors of x and of z in dK/dz."""
-    products = x @ z.T
+def _parts(kernel: Kernel, x: Array, z: Array) -> tuple[Array, float, Array, Array | None]:
+    """Kernel values, and the common factor and the factors of x and of z in dK/dz."""
     if isinstance(kernel, RBF):
-        squares = _squares(x)[:, None] + _squares(z) - 2 * products
-        values = np.exp(-kernel.gamma * np.maximum(squares, 0))
-        slope = 2 * kernel.gamma * values
-        return values, slope, -slope
+        values = _rbf_values(kernel.gamma, x, z)
+        return values, 2 * kernel.gamma, values, values
+    products = x @ z.T
     if isinstance(kernel, Linear):
-        return products, np.ones_like(products), None
+        return products, 1.0, np.ones_like(products), None
     if isinstance(kernel, Polynomial):
         base = kernel.gamma * products + kernel.coef0
         below = _whole_power(base, kernel.degree - 1)
-        return below * base, kernel.gamma * kernel.degree * below, None
+        return below * base, kernel.gamma * kernel.degree, below, None
     if isinstance(kernel, Sigmoid):
         values = np.tanh(kernel.gamma * products + kernel.coef0)
-        return values, kernel.gamma * (1 - values**2), None
+        return values, kernel.gamma, 1 - values**2, None
     raise TypeError(f"no slope for {kernel!r}")
+
+
+def _rbf_values(gamma: float, x: Array, z: Array) -> Array:
+    """exp(-gamma |x - z|^2), in place: a large temporary array takes longer than the arithmetic."""
+    values = x @ (2 * gamma * z).T
+    values -= gamma * _squares(x)[:, None]
+    values -= gamma * _squares(z)
+    np.minimum(values, 0, out=values)
+    return np.asarray(np.exp(values, out=values))
 
 
 def _normalized(inner: Kernel, x: Array, z: Array) -> KernelDerivatives:
     """Values and derivatives of K / sqrt(K(x,x) K(z,z)), by the quotient rule."""
-    values, from_row, from_vector = _parts(inner, x, z)
+    values, factor, from_row, from_vector = _parts(inner, x, z)
     if isinstance(inner, RBF):
-        return KernelDerivatives(x, z, values, from_row, from_vector)
+        return KernelDerivatives(x, z, values, factor, from_row, from_vector)
     both = _scale(inner, x)[:, None] * _scale(inner, z)
     values = values * both
-    return KernelDerivatives(x, z, values, from_row * both, -values * _own_slope(inner, z))
+    return KernelDerivatives(x, z, values, 1.0, factor * from_row * both, values * _own_slope(inner, z))
 
 
 def _whole_power(base: Array, exponent: int) -> Array:

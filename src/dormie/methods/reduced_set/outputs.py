@@ -26,8 +26,9 @@ from dormie.numerics.evaluate import FullSum
 
 _BATCH = 2000
 _BLOCK = 4096
-_MOST_STEPS = 3000
-_FIRST_RATE = 0.2  # relative to the typical standard deviation of a feature
+_STEPS = 800
+_MANY_VECTORS = 256  # with more, a step takes longer, and fewer steps are taken: sqrt(2) times fewer for twice as many
+_FIRST_RATE = 0.4  # relative to the typical standard deviation of a feature
 _RIDGE = 1e-6  # for each row, with K(s, s) about 1
 _TOO_LARGE = 1e15  # for K(x, x) where K(s, s) is about 1
 _NOTHING = 1e-30  # keeps the logarithm of a loss finite
@@ -56,7 +57,8 @@ class Outputs:
 
     def minimise(self, start: Floats, say: Callable[[int], None]) -> Floats:
         """Vectors whose outputs are close to the machine's, optimised from `start`."""
-        found = adam.minimise(self._batch_loss, start.astype(np.float32), self._rate, _MOST_STEPS, say)
+        steps = int(_STEPS * min(1.0, (_MANY_VECTORS / len(start)) ** 0.5))
+        found = adam.minimise(self._batch_loss, start.astype(np.float32), self._rate, steps, say)
         return np.asarray(found, dtype=np.float64)
 
     def weights(self, vectors: Floats) -> list[Floats]:
@@ -69,18 +71,23 @@ class Outputs:
         fitted = [w * scale for w in least_squares(lambda: self._blocks(vectors), self.sizes, _RIDGE * len(self._rows))]
         if not self._machine.kernel.positive_semidefinite:
             return fitted
-        each = zip(fitted, projections(self._machine, vectors, self.sizes), strict=True)
-        return [min(pair, key=lambda w: self._error(vectors, w / scale)) for pair in each]
+        projected = projections(self._machine, vectors, self.sizes)
+        errors = self._errors(vectors, [w / scale for w in (*fitted, *projected)])
+        half = len(fitted)
+        each = zip(fitted, projected, errors[:half], errors[half:], strict=True)
+        return [ours if error <= other else theirs for ours, theirs, error, other in each]
 
     def better(self, *fits: tuple[Floats, list[Floats]]) -> tuple[Floats, list[Floats]]:
         """The vectors and weights with the least loss, over all sizes."""
         scale = self._kernel_scale / self._size
-        return min(fits, key=lambda fit: sum(np.log(self._error(fit[0], w * scale) + _NOTHING) for w in fit[1]))
+        return min(fits, key=lambda fit: np.log(self._errors(fit[0], [w * scale for w in fit[1]]) + _NOTHING).sum())
 
-    def _error(self, vectors: Floats, weights: Floats) -> float:
-        """The squared error of the first vectors with these weights, over all rows."""
-        parts = self._blocks(vectors[: len(weights)])
-        return sum(float(np.square(values @ weights - targets).sum()) for values, targets in parts)
+    def _errors(self, vectors: Floats, candidates: Sequence[Floats]) -> Floats:
+        """The squared error of each of the candidate weights for the first vectors, over all rows."""
+        errors = np.zeros(len(candidates))
+        for values, targets in self._blocks(vectors):
+            errors += [np.square(values[:, : len(w)] @ w - targets).sum() for w in candidates]
+        return errors
 
     def _batch_loss(self, vectors: Array) -> tuple[float, Array]:
         """Loss and gradient on a random batch of rows."""
@@ -117,12 +124,16 @@ def loss(values: Array, targets: Array, sizes: Sequence[int]) -> tuple[float, Ar
     normal, right = (values.T @ part for part in (values, targets))
     normal, right = normal.astype(np.float64), right.astype(np.float64)
     normal[np.diag_indices_from(normal)] += ridge
-    total, by_values = 0.0, np.zeros_like(values)
-    for n in sizes:
-        weights = solve_gram(positive_factor(normal[:n, :n]), right[:n])
+    total, by_values, rounding = 0.0, np.empty_like(values), float(np.finfo(values.dtype).eps)
+    for n in reversed(sizes):  # the last and largest, which is usually the only one, sets all columns
+        weights = solve_gram(positive_factor(normal[:n, :n], rounding), right[:n])
         single = weights.astype(values.dtype)
         error = values[:, :n] @ single - targets
         left = float(np.square(error, dtype=np.float64).sum() + ridge * np.square(weights).sum()) + _NOTHING
         total += np.log(left / targets.size)
-        by_values[:, :n] += error @ (single * (2 / left)).T
+        slope = (single * (2 / left)).T
+        if n == sizes[-1]:
+            np.matmul(error, slope, out=by_values)
+        else:
+            by_values[:, :n] += error @ slope
     return total, by_values
