@@ -1,7 +1,8 @@
 """Stochastic gradient descent with Adam, for a given number of steps: their size falls linearly to 0.
 
 Large steps at first move the vectors far; small steps at last average the noise of the batches. Waiting for progress to
-end instead took twice to five times as many steps for the same loss, for a noisy loss does not tell when it ends.
+end instead took twice to five times as many steps, for a noisy loss does not tell when it ends; what that gained was
+0 to 8 % of the error on the tables and on MNIST, where 512 vectors and more gained most.
 """
 
 from __future__ import annotations
