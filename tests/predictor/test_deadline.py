@@ -173,7 +173,7 @@ def test_a_stage_for_guesses_is_kept_saved_and_explained(monkeypatch: pytest.Mon
     fast = dormie.compile(svr)
     assert fast.plan.guess is not None
     assert f"estimates come from:\n  {fast.plan.guess}" in fast.explain()
-    assert np.corrcoef(fast.plan.guess.estimate(X)[:, 0], fast.predict(X))[0, 1] > 0.9
+    assert np.corrcoef(fast.plan.guess.estimate(X)[:, 0], fast.predict(X))[0, 1] > 0.8
     fast.save(tmp_path / "plan")
     loaded = dormie.load(tmp_path / "plan")
     assert loaded.plan.guess is not None
