@@ -152,7 +152,7 @@ def constant(machine: Machine) -> Tree:
 
 def assembled(root: Grown, points: Any, outputs: int) -> Tree:
     """The tree with this root; its nodes refer to `points` by index."""
-    return _numbered(_as_data(root), points, outputs)
+    return numbered(_as_data(root), points, outputs)
 
 
 def _as_data(root: Grown) -> Branching | Terminal:
@@ -167,8 +167,8 @@ def _as_data(root: Grown) -> Branching | Terminal:
     return made[id(root)]
 
 
-def _numbered(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
-    """The tree with nodes and terminals numbered in depth-first order, left before right."""
+def numbered(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
+    """The tree with this root as data, its nodes and terminals numbered in depth-first order, left before right."""
     branchings: list[Branching] = []
     terminals: list[Terminal] = []
     children: list[list[int]] = []
