@@ -71,7 +71,8 @@ class Builder:
             for t in sorted({min(scores[at], below) for at in self.first(path, len(rows))})
         ]
         cost, split = found[self.first_of_least([cost for cost, _ in found], rows, r)]
-        return split if cost < sum(r[i] ** 2 for i in rows) * (1 - 1e-12) else None
+        before = sum(r[i] ** 2 for i in rows)
+        return split if abs(cost - before) > 1e-12 * before else None  # no use where it changes nothing
 
     def alternated(
         self, rows: list[int], r: dict[int, float], j: int, c: float, t: float

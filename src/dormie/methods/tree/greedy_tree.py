@@ -8,9 +8,10 @@ the value of row i. Its column j and scale c are found when its parent is split.
 
 until the error no longer falls. The paper starts from one random threshold; here several may be tried, and the best
 result is taken. With scales, the machine's weights a_j drop out: c is fitted, for each output, where the paper fits the
-factor c / a_j. Without scales c is a_j. The paper leaves four things open: here a threshold lies halfway between the
-values of two rows, both sides of a split have rows, a node stays a leaf if no split lowers the error, and a column that
-is almost zero on the rows of a node is not scaled up to fit them.
+factor c / a_j. Without scales c is a_j, and a split may raise the error: as in the paper, the node is split all the
+same. The paper leaves four things open: here the root has the column of least error, a threshold lies halfway between
+the values of two rows, both sides of a split have rows, and a column that is almost zero on the rows of a node is not
+scaled up to fit them.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def greedy(
         The most kernel evaluations of a row, on average over the rows; None for no limit.
     scales : bool, default=True
         Whether the weight of a support vector is fitted at every node (section 4.3 of the paper). Otherwise it is the
-        machine's own weight.
+        machine's own weight, and some splits may raise the error.
     restarts : int, default=3
         The number of random thresholds from which every split is optimised; the paper has one.
     seed : int, default=0
@@ -151,7 +152,7 @@ class _Node:
     def gain(self) -> float:
         cost = float(np.einsum("io,io->", self.r, self.r))
         fall = 0.0 if self.split is None else cost - self.split.cost
-        return fall / len(self.rows) if fall > _LEAST_FALL * cost else 0.0
+        return fall / len(self.rows) if abs(fall) > _LEAST_FALL * cost else 0.0
 
     def data(self, below: list[Branching | Terminal]) -> Branching:
         if self.split is None or not below:

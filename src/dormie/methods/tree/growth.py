@@ -89,7 +89,7 @@ class Growing(Grown, Protocol):
 
     @property
     def gain(self) -> float:
-        """The decrease of the squared error for each row of the node if it is split."""
+        """The decrease of the squared error for each row of the node if it is split; 0 if that changes nothing."""
 
 
 N = TypeVar("N", bound=Growing)
@@ -105,8 +105,8 @@ class Frontier(Generic[N]):
         self._count = 0
 
     def add(self, node: N | None) -> None:
-        """Queue a node, unless it is None or splitting it gains nothing."""
-        if node is not None and node.gain > 0:
+        """Queue a node, unless it is None or splitting it changes nothing."""
+        if node is not None and node.gain:
             heapq.heappush(self._waiting, (-node.gain, self._count, node))
             self._count += 1
 
