@@ -1,14 +1,17 @@
 """Slow twins of Ukkonen (2010), straight from the paper's pseudo-code: plain loops over rows, columns and thresholds.
 
-X_ij = K(x_i, s_j) is given, and r, what is to be explained. Columns are scaled as in section 4.3, so that the weights
-a_j make no difference; one that is next to nothing on some rows is not scaled up to explain them. Where the paper draws
-a random element, `first(path, rows)` names the row that is drawn.
+X_ij = K(x_i, s_j) is given, and r, what is to be explained. The greedy tree has the weights a_j, or scales columns as
+in section 4.3, so that the weights make no difference; a column that is next to nothing on some rows is not scaled up
+to explain them. Where the paper draws a random element, `first(path, rows)` names the row that is drawn. The exact tree
+is the best of all balanced trees, written down one after the other, each measured as a whole and in rational numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 
 First = Callable[[tuple[int, ...], int], Sequence[int]]
 
@@ -28,8 +31,9 @@ class Node:
 class Builder:
     """Algorithms 2 to 5 on a matrix given as a list of lists."""
 
-    def __init__(self, X: list[list[float]], leaf_rows: int, first: First) -> None:
+    def __init__(self, X: list[list[float]], leaf_rows: int, first: First, weights: list[float] | None = None) -> None:
         self.X = X
+        self.weights = weights  # None: columns are scaled
         self.leaf_rows = leaf_rows
         self.first = first
         self.close_calls = 0  # choices that rounding may make otherwise
@@ -67,7 +71,8 @@ class Builder:
             for t in sorted({min(scores[at], below) for at in self.first(path, len(rows))})
         ]
         cost, split = found[self.first_of_least([cost for cost, _ in found], rows, r)]
-        return split if cost < sum(r[i] ** 2 for i in rows) * (1 - 1e-12) else None
+        before = sum(r[i] ** 2 for i in rows)
+        return split if abs(cost - before) > 1e-12 * before else None  # no use where it changes nothing
 
     def alternated(
         self, rows: list[int], r: dict[int, float], j: int, c: float, t: float
@@ -117,7 +122,8 @@ class Builder:
         found = []
         squares = [sum(self.X[i][j] ** 2 for i in rows) for j in range(len(self.X[0]))]
         for j, square in enumerate(squares):
-            c = sum(self.X[i][j] * r[i] for i in rows) / square if square > 1e-12 * max(squares) else 0.0
+            scale = sum(self.X[i][j] * r[i] for i in rows) / square if square > 1e-12 * max(squares) else 0.0
+            c = scale if self.weights is None else self.weights[j]
             found.append((j, c, self.cost(rows, r, j, c)))
         return found[self.first_of_least([cost for *_, cost in found], rows, r)]
 
@@ -128,17 +134,80 @@ class Builder:
         return {i: r[i] - c * self.X[i][j] for i in rows}
 
 
-def exact_balanced_cost(X: list[list[float]], r: dict[int, float], rows: list[int], height: int) -> float:
-    """Algorithm 1: the least cost over all trees that halve the rows at every split, or leave a node unsplit."""
-    builder, costs = Builder(X, 1, lambda *_: ()), []
-    for j in range(len(X[0])):
-        square = sum(X[i][j] ** 2 for i in rows)
-        c = sum(X[i][j] * r[i] for i in rows) / square if square else 0.0
-        costs.append(builder.cost(rows, r, j, c))
-        values = sorted(X[i][j] for i in rows)
-        median = values[(len(rows) - 1) // 2]
-        if height > 1 and len(rows) > 1 and median < values[-1]:
-            rest = builder.residual(rows, r, j, c)
-            sides = [i for i in rows if X[i][j] <= median], [i for i in rows if X[i][j] > median]
-            costs.append(sum(exact_balanced_cost(X, rest, side, height - 1) for side in sides))
-    return min(costs)
+@dataclass(frozen=True)
+class Balanced:
+    """A balanced tree: the column of its root and, if that is split, its threshold and both parts."""
+
+    column: int
+    threshold: float = 0.0
+    parts: tuple[Balanced, Balanced] | None = None
+
+
+def least_balanced_error(
+    X: list[list[float]], r: list[list[float]], height: int, weights: list[list[float]] | None
+) -> float:
+    """The least squared error of all balanced trees; r: rows x outputs; weights: columns x outputs, None: fitted."""
+
+    @cache
+    def of_leaf(rows: tuple[int, ...], path: tuple[int, ...]) -> Fraction:
+        columns = [[Fraction(X[i][j]) for i in rows] for j in path]
+        total = Fraction(0)
+        for output in range(len(r[0])):
+            rest = [Fraction(r[i][output]) for i in rows]
+            if weights is None:
+                rest = _unexplained(rest, columns)
+            else:
+                for j, column in zip(path, columns, strict=True):
+                    rest = _less(rest, Fraction(weights[j][output]), column)
+            total += _product(rest, rest)
+        return total
+
+    def of_tree(tree: Balanced) -> Fraction:
+        leaves: dict[tuple[tuple[int, ...], tuple[bool, ...]], list[int]] = {}
+        for i in range(len(X)):
+            leaves.setdefault(_way(tree, X[i]), []).append(i)
+        return sum((of_leaf(tuple(rows), path) for (path, _), rows in leaves.items()), Fraction(0))
+
+    return float(min(of_tree(tree) for tree in balanced_trees(X, list(range(len(X))), height)))
+
+
+def balanced_trees(X: list[list[float]], rows: list[int], height: int) -> Iterator[Balanced]:
+    """Every tree that splits rows where at least half of them, and as few as can be, go left; or leaves them be."""
+    for column in range(len(X[0])):
+        yield Balanced(column)
+        values = [X[i][column] for i in rows]
+        threshold = min(t for t in values if 2 * sum(value <= t for value in values) >= len(rows))
+        left, right = [i for i in rows if X[i][column] <= threshold], [i for i in rows if X[i][column] > threshold]
+        if height > 1 and right:
+            others = list(balanced_trees(X, right, height - 1))
+            for one in balanced_trees(X, left, height - 1):
+                yield from (Balanced(column, threshold, (one, other)) for other in others)
+
+
+def _way(tree: Balanced, x: list[float]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """The columns that a row meets, and the sides it takes."""
+    if tree.parts is None:
+        return (tree.column,), ()
+    side = x[tree.column] > tree.threshold
+    columns, sides = _way(tree.parts[side], x)
+    return (tree.column, *columns), (side, *sides)
+
+
+def _unexplained(rest: list[Fraction], columns: list[list[Fraction]]) -> list[Fraction]:
+    """What no combination of the columns explains, by the Gram-Schmidt process."""
+    directions: list[list[Fraction]] = []
+    for column in columns:
+        for direction in directions:
+            column = _less(column, _product(column, direction) / _product(direction, direction), direction)
+        if any(column):
+            directions.append(column)
+            rest = _less(rest, _product(rest, column) / _product(column, column), column)
+    return rest
+
+
+def _less(a: list[Fraction], factor: Fraction, b: list[Fraction]) -> list[Fraction]:
+    return [x - factor * y for x, y in zip(a, b, strict=True)]
+
+
+def _product(a: list[Fraction], b: list[Fraction]) -> Fraction:
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))

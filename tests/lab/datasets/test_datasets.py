@@ -164,6 +164,13 @@ def test_tables_take_the_label_from_either_end_and_skip_a_header() -> None:
         assert y.tolist() == [7, 8]
 
 
+def test_letters_written_as_numbers_become_strings() -> None:
+    X, y = parse.strings(gzip.compress(b"1,2,3,1\n4,3,2,-1\n"), letters="AGCT")
+    assert X.tolist() == ["AGC", "TCG"]
+    assert [type(row) for row in X] == [str, str]
+    assert y.tolist() == [1, -1]
+
+
 def test_one_class_against_the_rest() -> None:
     data = datasets.Dataset("toy", "a toy", np.zeros((3, 1)), np.array([1, 2, 3]), np.zeros((1, 1)), np.array([2]))
     binary = data.against_rest(2)
@@ -255,8 +262,23 @@ def test_mnist_has_the_published_class_counts() -> None:
     assert (min(test.values()), max(test.values())) == (892, 1135)
 
 
+@needs_data
+@pytest.mark.usefixtures("real_data")
+def test_splice_is_there_as_strings() -> None:
+    numbers, strings = datasets.load("splice"), datasets.load("splice-strings")
+    assert strings.X.shape == (3175,)
+    assert strings.y.tolist() == numbers.y.tolist()
+    assert {(len(row), *sorted({*row} - {*"ACGT"})) for row in strings.X} == {(60,)}
+    donor = "CCAGCTGCATCACAGGAGGCCAGCGAGCAGGTCTGTTCCAAGGGCCTTCGAGCCAGTCTG"  # the first string of the UCI file
+    assert strings.y[strings.X.tolist().index(donor)] == 1
+    sites, others = (strings.X[strings.y == label] for label in (1, -1))
+    for which, least, most in ((sites, 0.95, 1.0), (others, 0.0, 0.2)):
+        share = np.mean([row[28:30] == "AG" or row[30:32] == "GT" for row in which])
+        assert least < share < most
+
+
 def test_every_set_is_covered_here() -> None:
-    assert set(datasets.NAMES) == {*SHAPES, "mnist", "usps"}
+    assert set(datasets.NAMES) == {*SHAPES, "mnist", "usps", "splice-strings"}
 
 
 @needs_data

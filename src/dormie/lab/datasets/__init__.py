@@ -36,7 +36,8 @@ class Dataset:
     description : str
         One line about it.
     X : ndarray or CSR array of shape (n_rows, n_features)
-        The training rows in float64: dense, except for a9a and w8a, which are scipy CSR arrays.
+        The training rows in float64: dense, except for a9a and w8a, which are scipy CSR arrays. The rows of
+        splice-strings are strings, in an array of shape (n_rows,).
     y : ndarray of int of shape (n_rows,)
         Their labels.
     X_test : ndarray or CSR array of shape (n_test_rows, n_features), default=None

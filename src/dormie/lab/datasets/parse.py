@@ -61,6 +61,13 @@ def sonar(content: bytes) -> tuple[Floats, Labels]:
     return _columns(unpacked(content).replace(b"M", b"1").replace(b"R", b"-1"))
 
 
+def strings(content: bytes, *, letters: str) -> tuple[npt.NDArray[np.object_], Labels]:
+    """A table of letters written as numbers, 1 for the first of `letters`; every line becomes a string."""
+    X, y = table(content)
+    codes = np.frombuffer(letters.encode("ascii"), np.uint8)[X.astype(np.intp) - 1]
+    return np.array([line.tobytes().decode("ascii") for line in codes], dtype=object), y
+
+
 def svmlight(content: bytes, *, features: int) -> tuple[Any, Labels]:
     """LIBSVM text, `label index:value ...` with indices from 1, as a CSR array.
 

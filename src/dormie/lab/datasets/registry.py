@@ -91,6 +91,13 @@ RECIPES = {
         "haberman/haberman.csv.gz",
     ),
     **{name: _ida(name, description) for name, description in _IDA_SETS.items()},
+    # Written so, the strings are those of the UCI repository, and the letters around a splice site mostly AG and GT.
+    "splice-strings": _recipe(
+        "IDA splice as text: 3,175 strings of 60 letters of DNA, two classes",
+        partial(parse.strings, letters="AGCT"),
+        f"{_IDA} splice",
+        "ida/splice.csv.gz",
+    ),
     "a9a": _recipe(
         "Adult, LIBSVM encoding: 32,561 + 16,281 sparse rows, 123 binary features, two classes",
         partial(parse.svmlight, features=123),

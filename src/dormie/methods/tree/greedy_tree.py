@@ -1,15 +1,17 @@
-"""The greedy tree of Ukkonen (2010), Algorithms 2 to 5, with the scales of his section 4.3.
+"""The greedy tree of Ukkonen (2010), Algorithms 2 to 5, with the scales of his section 4.3 or without.
 
-Let X_ij = K(x_i, s_j) for row i and support vector j, and let r be the residuals of the outputs. The column j and scale
-c of a node are found when its parent is split. A split alternates between
+Let X_ij = K(x_i, s_j) for row i and support vector j, and let r be the residuals of the outputs. A node adds c X_ij to
+the value of row i. Its column j and scale c are found when its parent is split. A split alternates between
 
     columns     given a threshold t, the columns j_l and j_r that reduce r most on either side            (Algorithm 4)
     threshold   given j_l and j_r, the threshold t: one sort, then running sums of the errors             (Algorithm 5)
 
-until the error no longer falls. It starts from several random thresholds, and the best result is taken. With a scale
-for each node, the machine's weights a_j drop out: c_N a_N is fitted as one number, `scale`, for each output. The paper
-leaves three things open: here a threshold lies halfway between the values of two rows, both sides of a split have rows,
-and a column that is almost zero on the rows of a node is not scaled up to fit them.
+until the error no longer falls. The paper starts from one random threshold; here several may be tried, and the best
+result is taken. With scales, the machine's weights a_j drop out: c is fitted, for each output, where the paper fits the
+factor c / a_j. Without scales c is a_j, and a split may raise the error: as in the paper, the node is split all the
+same. The paper leaves four things open: here the root has the column of least error, a threshold lies halfway between
+the values of two rows, both sides of a split have rows, and a column that is almost zero on the rows of a node is not
+scaled up to fit them.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ def greedy(
     leaf_rows: int = 5,
     height: int | None = None,
     evaluations: float | None = None,
+    scales: bool = True,
     restarts: int = 3,
     seed: int = 0,
 ) -> Tree:
@@ -59,8 +62,11 @@ def greedy(
         The most nodes on a path; None for no limit.
     evaluations : float or None, default=None
         The most kernel evaluations of a row, on average over the rows; None for no limit.
+    scales : bool, default=True
+        Whether the weight of a support vector is fitted at every node (section 4.3 of the paper). Otherwise it is the
+        machine's own weight, and some splits may raise the error.
     restarts : int, default=3
-        The number of random thresholds from which every split is optimised.
+        The number of random thresholds from which every split is optimised; the paper has one.
     seed : int, default=0
         Seed for these thresholds, and for the choice of columns.
 
@@ -76,8 +82,8 @@ def greedy(
 
     Notes
     -----
-    Algorithms 2 to 5 of the paper, with the scales of its section 4.3. If the kernel matrix of rows and support vectors
-    is too large for memory, every node chooses among a random subset of the support vectors.
+    Algorithms 2 to 5 of the paper. If the kernel matrix of rows and support vectors is too large for memory, every node
+    chooses among a random subset of the support vectors.
 
     Examples
     --------
@@ -101,7 +107,8 @@ def greedy(
         return constant(machine)
     columns = Columns(machine.kernel, machine.points, targets.rows, seed)
     with Progress() as progress:
-        root = _Greedy(columns, machine.bias, limits, int(restarts), progress).grown(targets.outputs)
+        weights = None if scales else machine.weights
+        root = _Greedy(columns, weights, machine.bias, limits, int(restarts), progress).grown(targets.outputs)
     return assembled(root, machine.points, machine.n_outputs)
 
 
@@ -145,7 +152,7 @@ class _Node:
     def gain(self) -> float:
         cost = float(np.einsum("io,io->", self.r, self.r))
         fall = 0.0 if self.split is None else cost - self.split.cost
-        return fall / len(self.rows) if fall > _LEAST_FALL * cost else 0.0
+        return fall / len(self.rows) if abs(fall) > _LEAST_FALL * cost else 0.0
 
     def data(self, below: list[Branching | Terminal]) -> Branching:
         if self.split is None or not below:
@@ -161,6 +168,7 @@ class _Greedy:
     """Algorithm 2, the most profitable node first."""
 
     columns: Columns
+    weights: Floats | None  # points x outputs; None if scales are fitted
     bias: Floats
     limits: Limits
     restarts: int
@@ -184,9 +192,13 @@ class _Greedy:
     def _root(self, rows: Integers, r: Floats) -> _Node:
         whole = self.columns.whole()
         block = self.columns.block(rows) if whole is None else whole
-        column, scale, _ = best_column(block.values, r)
+        column, scale, _ = best_column(block.values, r, self._weights(block))
         chosen = int(block.numbers[column]), block.values[:, column], scale
         return self._node(chosen, rows, r, whole, _Path((), np.empty((0, r.shape[1])), 1.0))
+
+    def _weights(self, block: Block) -> Floats | None:
+        """The machine's weights for these columns; None if scales are fitted."""
+        return None if self.weights is None else self.weights[block.numbers]
 
     def _with_split(self, node: _Node, explained: float) -> _Node | None:
         """The node with its best split; None if it stays a leaf."""
@@ -197,7 +209,7 @@ class _Greedy:
         random = np.random.default_rng([self.columns.seed, *node.path.sides])
         firsts = random.integers(len(node.rows), size=self.restarts)
         block = self.columns.block(node.rows) if node.block is None else node.block
-        node.split = find_optimal_split(block.values, node.r, node.k, firsts)
+        node.split = find_optimal_split(block.values, node.r, node.k, firsts, self._weights(block))
         if node.split is None:
             return None
         # copies, because a view would keep the whole block in memory while the node waits
@@ -229,19 +241,28 @@ class _Greedy:
         return _Node(number, path, self.bias, rows[order], k[order], rest[order], mine)
 
 
-def best_column(values: Floats, r: Floats) -> tuple[int, Floats, float]:
-    """j = argmin_j min_c |c X_j - r|^2, its scale c for each output, and the remaining squared error."""
+def best_column(values: Floats, r: Floats, weights: Floats | None = None) -> tuple[int, Floats, float]:
+    """j = argmin_j |c_j X_j - r|^2, its c_j for each output, and the remaining squared error.
+
+    weights: c, columns x outputs; None for the best ones
+    """
     xr, xx = values.T @ r, np.einsum("ij,ij->j", values, values)
-    usable = xx > _NEGLIGIBLE * xx.max(initial=0.0)
-    xx = np.where(usable, xx, 1.0)
-    explained = np.where(usable, np.einsum("jo,jo->j", xr, xr) / xx, 0.0)
+    c = _best_scales(xr, xx) if weights is None else weights
+    explained = np.einsum("jo,jo->j", c, 2 * xr - c * xx[:, None])
     whole = float(np.einsum("io,io->", r, r))
     j = int(np.argmax(explained >= explained.max() - _EQUAL * whole))
-    scale = xr[j] / xx[j] if usable[j] else np.zeros(r.shape[1])
-    return j, scale, whole - float(explained[j])
+    return j, c[j], whole - float(explained[j])
 
 
-def find_optimal_split(values: Floats, r: Floats, k: Floats, firsts: Integers) -> Split | None:
+def _best_scales(xr: Floats, xx: Floats) -> Floats:
+    """c_j = X_j r / X_j X_j; 0 for columns that are almost zero."""
+    usable = xx > _NEGLIGIBLE * xx.max(initial=0.0)
+    return np.asarray(np.where(usable[:, None], xr / np.where(usable, xx, 1.0)[:, None], 0.0))
+
+
+def find_optimal_split(
+    values: Floats, r: Floats, k: Floats, firsts: Integers, weights: Floats | None = None
+) -> Split | None:
     """Algorithm 3, started from the values of the rows `firsts` as thresholds; None if k is constant.
 
     Rows are sorted by k, ascending or descending. A threshold is a position between two rows that differ in k.
@@ -250,7 +271,7 @@ def find_optimal_split(values: Floats, r: Floats, k: Floats, firsts: Integers) -
     if not len(between):
         return None
     positions = {_position_after(between, int(first)) for first in firsts}
-    found = [_alternated(values, r, between, position) for position in sorted(positions)]
+    found = [_alternated(values, r, between, position, weights) for position in sorted(positions)]
     return found[_first_of_least(np.array([split.cost for split in found]), r)]
 
 
@@ -265,20 +286,20 @@ def _position_after(between: Integers, row: int) -> int:
     return int(after[0] if len(after) else between[-1])
 
 
-def _alternated(values: Floats, r: Floats, between: Integers, start: int) -> Split:
+def _alternated(values: Floats, r: Floats, between: Integers, start: int, weights: Floats | None) -> Split:
     """Optimise columns and threshold in turns until the error no longer falls."""
     least = _LEAST_FALL * float(np.einsum("io,io->", r, r))
-    split = optimize_columns(values, r, start)
+    split = optimize_columns(values, r, start, weights)
     while True:
-        better = optimize_columns(values, r, optimize_threshold(values, r, between, split))
+        better = optimize_columns(values, r, optimize_threshold(values, r, between, split), weights)
         if not better.cost < split.cost - least:
             return split
         split = better
 
 
-def optimize_columns(values: Floats, r: Floats, at: int) -> Split:
+def optimize_columns(values: Floats, r: Floats, at: int, weights: Floats | None) -> Split:
     """Algorithm 4: the best column on either side."""
-    left, right = (best_column(values[side], r[side]) for side in (slice(0, at), slice(at, None)))
+    left, right = (best_column(values[side], r[side], weights) for side in (slice(0, at), slice(at, None)))
     return Split(at, (left[0], right[0]), (left[1], right[1]), left[2] + right[2])
 
 

@@ -89,7 +89,7 @@ class Growing(Grown, Protocol):
 
     @property
     def gain(self) -> float:
-        """The decrease of the squared error for each row of the node if it is split."""
+        """The decrease of the squared error for each row of the node if it is split; 0 if that changes nothing."""
 
 
 N = TypeVar("N", bound=Growing)
@@ -105,8 +105,8 @@ class Frontier(Generic[N]):
         self._count = 0
 
     def add(self, node: N | None) -> None:
-        """Queue a node, unless it is None or splitting it gains nothing."""
-        if node is not None and node.gain > 0:
+        """Queue a node, unless it is None or splitting it changes nothing."""
+        if node is not None and node.gain:
             heapq.heappush(self._waiting, (-node.gain, self._count, node))
             self._count += 1
 
@@ -152,7 +152,7 @@ def constant(machine: Machine) -> Tree:
 
 def assembled(root: Grown, points: Any, outputs: int) -> Tree:
     """The tree with this root; its nodes refer to `points` by index."""
-    return _numbered(_as_data(root), points, outputs)
+    return numbered(_as_data(root), points, outputs)
 
 
 def _as_data(root: Grown) -> Branching | Terminal:
@@ -167,8 +167,8 @@ def _as_data(root: Grown) -> Branching | Terminal:
     return made[id(root)]
 
 
-def _numbered(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
-    """The tree with nodes and terminals numbered in depth-first order, left before right."""
+def numbered(root: Branching | Terminal, points: Any, outputs: int) -> Tree:
+    """The tree with this root as data, its nodes and terminals numbered in depth-first order, left before right."""
     branchings: list[Branching] = []
     terminals: list[Terminal] = []
     children: list[list[int]] = []
