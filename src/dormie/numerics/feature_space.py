@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class InnerProducts:
     sizes: Floats  # upper bounds on sum_i |beta_i| |K(p, s_i)|, up to rounding
 
     @classmethod
-    def with_w(cls, machine: Machine, points: Floats) -> InnerProducts:
+    def with_w(cls, machine: Machine, points: Any) -> InnerProducts:
         """The inner products of points, in mapped coordinates, with the machine's w."""
         weights = np.abs(machine.weights)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -74,7 +75,7 @@ def _bare(machine: Machine, weights: Floats) -> FullSum:
     return FullSum(replace(machine, weights=weights, bias=bias, rule=rule, input_map=None))
 
 
-def _error_by_largest(machine: Machine, points: Floats) -> Floats:
+def _error_by_largest(machine: Machine, points: Any) -> Floats:
     """What errors of kernel values add to each inner product, bounded by the largest of them; for any kernel."""
     largest = max(bound(machine.kernel, points, machine.points) for bound in (tile_value_error, kernel_value_error))
     return np.asarray(1.01 * largest * np.abs(machine.weights).sum(axis=0))
@@ -95,7 +96,7 @@ def _exponent_roundings(machine: Machine) -> float:
     return max(min(d, 64 + d / 64) + 16, d + 4)
 
 
-def _narrow_gamma(machine: Machine, points: Floats) -> float | None:
+def _narrow_gamma(machine: Machine, points: Any) -> float | None:
     """The gamma of an RBF kernel whose exponents have errors below 0.001, so that `_error_of_rbf` holds; else None."""
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
     if not isinstance(kernel, RBF):

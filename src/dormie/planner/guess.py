@@ -37,7 +37,7 @@ def guess_stage(cascade: Cascade, rows: Any, seed: int, progress: Progress) -> S
     """The stage, fitted on checked rows; None if the first stage is cheap, or the machine is small or allows none."""
     machine = cascade.stages[0].machine
     n = min(machine.n_points // _POINTS_A_VECTOR, _MOST)
-    if n < _FEWEST or not machine.kernel.certifiable:
+    if n < _FEWEST or not machine.kernel.positive_semidefinite:
         return None
     placeholder = _set_of(machine, machine.points[:n], np.zeros((n, machine.n_outputs)))
     first = partial(cascade.stages[0].decide, rows, cascade.cautions[0])

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped
+from dormie.machine.kernel_memory import memory_of
+from dormie.machine.rows import mapped, some
 from dormie.methods.base import Stage
 from dormie.methods.fitting import CannotFit, CertifiedFitting, arithmetic
 from dormie.methods.reduced_set.norm import Norm, step_work
@@ -70,9 +72,12 @@ class SharedVectors:
         self.progress = fitting.progress
         self.most = min(_MOST_VECTORS, machine.n_points, _MOST_COORDINATES // max(machine.n_points, 1))
         self.settled = 1.0
+        if (memory := memory_of(machine.kernel)) is not None:
+            memory.fill_symmetric(machine.points)
         with arithmetic():
             self.w = FeatureVector.of(machine)
-            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, fitting.rows[:_ROWS]))
+            few = fitting.rows[:_ROWS]
+            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, few) if machine.of_vectors else few)
         self._rows = fitting.rows
         self._work = fitting.effort.moving_work
         self._moved: list[Moved] = []
@@ -85,10 +90,9 @@ class SharedVectors:
         vectors: SharedVectors = fitting.shared["vectors"]
         return vectors
 
-    def first_points(self, n: int) -> Floats:
+    def first_points(self, n: int) -> Any:
         """The first n points in greedy order, or fewer if the order ends early."""
-        points: Floats = self.machine.points[self._greedy.extend(n)]
-        return points
+        return some(self.machine.points, self._greedy.extend(n))
 
     def share_settled(self, stage: Stage) -> float:
         """The share of the sample rows that a stage settles."""
