@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,7 +87,7 @@ class KernelMemory:
         missing = np.flatnonzero(np.isnan(self._own[rows]))
         if len(missing):
             few = _some(a, of_a[missing])
-            self._own[rows[missing]] = self._clocked(len(missing), lambda: self.kernel.diagonal(few))
+            self._own[rows[missing]] = self._clocked(len(missing), partial(self.kernel.diagonal, few))
             self._counts[rows[missing]] += 1
         return np.asarray(self._own[rows][again])
 
@@ -125,7 +126,7 @@ class KernelMemory:
         if rows >= len(self._rows) and columns >= len(self._columns):
             return
         columns = columns if columns >= len(self._columns) else 2 * len(self._columns) - columns
-        most = MOST_VALUES // columns
+        most = MOST_VALUES // max(columns, 1)
         if rows == most:
             return
         table = np.full((min(len(self._counts), most), columns), np.nan)
@@ -140,7 +141,7 @@ class KernelMemory:
             most = int(_SECONDS_A_CALL / (self.pace * len(b))) if self.seconds else 1
             part = slice(done, len(a) if self._say is None else done + max(1, most))
             rows = a[part]
-            values[part] = self._clocked(len(rows) * len(b), lambda rows=rows: self.kernel.matrix(rows, b))
+            values[part] = self._clocked(len(rows) * len(b), partial(self.kernel.matrix, rows, b))
             done += len(rows)
         return values
 
@@ -193,11 +194,12 @@ class _Numbers:
         return np.array([numbers.setdefault(self._key(each), len(numbers)) for each in objects], dtype=np.intp)
 
     def _key(self, thing: Any) -> Hashable:
-        """Equal for text and numbers of one type with equal values, and for vectors; else for the same object only."""
+        """Equal for equal text, numbers of one type, and arrays of such; of all else, for the same object only."""
         if isinstance(thing, str | bytes | int | float | np.generic):
             return type(thing), thing
-        if isinstance(thing, np.ndarray) and thing.dtype != object:
-            return thing.dtype.str, thing.shape, thing.tobytes()
+        if isinstance(thing, np.ndarray):
+            parts = tuple(map(self._key, thing.flat)) if thing.dtype == object else thing.tobytes()
+            return thing.dtype.str, thing.shape, parts
         key = id(thing)
         if key not in self._numbers:
             self._alive.append(thing)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -413,6 +413,12 @@ class Custom(Kernel):
 
     def __call__(self, a: Any, b: Any) -> Floats:
         return self.matrix(a, b)
+
+    def __repr__(self) -> str:
+        stated = [
+            f"{each.name}={value}" for each in fields(self)[1:] if (value := getattr(self, each.name)) != each.default
+        ]
+        return f"Custom({', '.join([getattr(self.function, '__name__', repr(self.function)), *stated])})"
 
     @property
     def is_python(self) -> bool:

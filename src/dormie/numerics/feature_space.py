@@ -18,8 +18,9 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Normalized
 from dormie.machine.rules import Value
 from dormie.numerics.evaluate import FullSum
-from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, tile_value_error
+from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, stated_error, tile_value_error
 
+_TRIED = 512  # points whose kernel matrix shows whether a Python kernel is what it is stated to be
 _LEAST = 1e-300  # more than an RBF value loses to underflow
 
 
@@ -67,6 +68,26 @@ class FeatureVector:
             raise ValueError("machine: the weights of an output, or its points, are far too small or too large")
         squared_norm = np.array([math.fsum(column) for column in (weights * products.values).T])
         return cls(machine, products.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
+
+
+def require_inner_product(machine: Machine) -> None:
+    """Raise ValueError if a Python kernel that is stated to be positive semi-definite is seen not to be.
+
+    An exact kernel matrix has no negative eigenvalue, and errors of e |phi(u)| |phi(v)| move one by at most e times the
+    trace. The kernel matrix of some of the points is tried, so a kernel that passes may still not be one.
+    """
+    points = machine.points[:_TRIED]
+    gram = machine.kernel.matrix(points, points)
+    allowed = (2 * stated_error(machine.kernel) + 8 * len(gram) * UNIT) * np.abs(np.diagonal(gram)).sum()
+    if not np.isfinite(gram).all():
+        raise ValueError("the kernel function returned NaN or infinity for points of the machine")
+    least = float(np.linalg.eigvalsh(gram)[0])
+    if least < -allowed or not np.allclose(gram, gram.T, rtol=0, atol=2 * allowed):
+        raise ValueError(
+            f"the kernel function is not positive semi-definite, as was stated, within its value_error: the kernel "
+            f"matrix of {len(gram)} points is not symmetric or has an eigenvalue of {least:.3g}. Leave "
+            "positive_semidefinite=True out, or state a larger value_error"
+        )
 
 
 def _bare(machine: Machine, weights: Floats) -> FullSum:

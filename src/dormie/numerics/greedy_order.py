@@ -104,8 +104,9 @@ class WGreedy(_Greedy):
 class RadiusGreedy(_Greedy):
     """Takes the point that leaves the smallest rho^2 times the sum of R^2 over sample rows.
 
-    The rows, some tens or hundreds, are in mapped coordinates, or what a Python kernel takes. With several outputs the remaining shares of their rho^2
-    are added. Rows too large for float32 are left out; without any row, rho alone decides.
+    The rows, some tens or hundreds, are in mapped coordinates, or what a Python kernel takes. With several outputs the
+    remaining shares of their rho^2 are added. Rows too large for float32 are left out; without any row, rho alone
+    decides.
     """
 
     def __init__(self, w: FeatureVector, most: int, rows: Any) -> None:

@@ -1,4 +1,4 @@
-"""Slow Python kernels: while a plan is made none of their values is evaluated twice, and stages are weighed by counting.
+"""Slow Python kernels: while a plan is made no value is evaluated twice, and stages are weighed by counting values.
 
 A race runs every candidate many times, which takes hours where one kernel value takes a millisecond. Where nearly all
 of the time goes into single kernel values, their number tells as much: every value that is needed is evaluated once and

@@ -26,14 +26,14 @@ class CascadeResult(NamedTuple):
 
 def run(cascade: Cascade, rows: Any) -> CascadeResult:
     """Pass checked rows through the stages."""
-    if len(cascade.stages) > 1 and cascade.stages[0].machine.kernel.is_python:
+    if len(cascade.stages) > 1 and cascade.stages[-1].machine.kernel.is_python:
         return _run_remembering(cascade, rows)
     return _run(cascade, rows)
 
 
 def _run_remembering(cascade: Cascade, rows: Any) -> CascadeResult:
     """The same for a Python kernel: no stage evaluates what an earlier one has evaluated for the same row."""
-    machine, results = cascade.stages[0].machine, []
+    machine, results = cascade.stages[-1].machine, []
     for block, part in blocks(machine, rows):
         with remembering(machine.kernel) as memory:
             found = _run(cascade, rows[block])

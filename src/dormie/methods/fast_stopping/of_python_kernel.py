@@ -103,7 +103,7 @@ class _PartialSums(stepwise.Walk):
 
     @property
     def middle(self) -> Floats:
-        return self._sums + self.machine.bias
+        return middle_of(*self.ends())  # not the sum so far, as tails may be longer on one side
 
     def _add(self, values: Floats) -> None:
         weights = self._weights[self.done : self.done + values.shape[1]]
@@ -116,7 +116,7 @@ class _PartialSums(stepwise.Walk):
         self._sums, self._sizes = self._sums[which], self._sizes[which]
 
     def _ends(self) -> tuple[Floats, Floats]:
-        k, length, middle = self.done, self.lengths[:, None] * _UP, self.middle
+        k, length, middle = self.done, self.lengths[:, None] * _UP, self._sums + self.machine.bias
         rounding = (k + 8) * UNIT * (self._sizes + np.abs(self.machine.bias))
         rounding += stated_error(self.machine.kernel) * length * self._tails.seen[k]
         low, high = length * self._tails.lowering[k], length * self._tails.raising[k]

@@ -20,7 +20,7 @@ from dormie.methods.fitting import CannotFit, CertifiedFitting, arithmetic
 from dormie.methods.reduced_set.norm import Norm, step_work
 from dormie.methods.reduced_set.rescaling import rescaled
 from dormie.methods.reduced_set.stage import ReducedSet
-from dormie.numerics.feature_space import FeatureVector
+from dormie.numerics.feature_space import FeatureVector, require_inner_product
 from dormie.numerics.greedy_order import RadiusGreedy
 
 HOPELESS = 0.01  # share of settled rows below which more vectors will not help
@@ -74,6 +74,8 @@ class SharedVectors:
         self.settled = 1.0
         if (memory := memory_of(machine.kernel)) is not None:
             memory.fill_symmetric(machine.points)
+        if machine.kernel.is_python:
+            require_inner_product(machine)
         with arithmetic():
             self.w = FeatureVector.of(machine)
             few = fitting.rows[:_ROWS]
