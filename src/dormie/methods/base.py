@@ -235,7 +235,10 @@ def needs_inner_product(name: str, machine: Machine) -> Usable:
 def needs_vectors(name: str, machine: Machine) -> Usable:
     """Usable if rows are vectors, and so can be moved, and the kernel is not a Python function."""
     if machine.kernel.is_python:
-        return Usable(f"{name} makes vectors of its own, for which it must know more of a kernel than its values")
+        return Usable(
+            f"{name} makes vectors of its own, for which it must know more of a kernel than a Python function tells: "
+            "leave it out"
+        )
     return needs_inner_product(name, machine)
 
 

@@ -26,7 +26,8 @@ class CascadeResult(NamedTuple):
 
 def run(cascade: Cascade, rows: Any) -> CascadeResult:
     """Pass checked rows through the stages."""
-    if len(cascade.stages) > 1 and cascade.stages[-1].machine.kernel.is_python:
+    # A tree makes many small calls, and to remember what they return takes longer than a quick kernel.
+    if len(cascade.stages) > 1 and cascade.certified and cascade.stages[-1].machine.kernel.is_python:
         return _run_remembering(cascade, rows)
     return _run(cascade, rows)
 
