@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.sparse import csr_array
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import dormie
@@ -160,12 +164,28 @@ def test_strings_get_intervals_steps_and_answers_by_a_deadline() -> None:
     assert answers.labels.tolist() == fast.predict(ROWS).tolist()
 
 
-def test_a_statement_made_in_training_is_read_with_the_model() -> None:
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.usefixtures("slow")
+def test_a_statement_made_in_training_is_read_with_the_model(classes: int, sparse: bool) -> None:
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(120, 3)), rng.integers(2, size=120)
+    X, y = rng.normal(size=(150, 3)), rng.integers(classes, size=150)
     kernel = Custom(lambda a, b: (a @ b.T + 1) ** 2, positive_semidefinite=True, nonnegative=True)
-    svc = SVC(kernel=kernel).fit(X, y)
-    assert dormie.read(svc).kernel is svc.kernel
-    fast = dormie.compile(svc, methods=["geometry", "fast_stopping"])
-    assert fast.predict(X).tolist() == svc.predict(X).tolist()
+    model = make_pipeline(StandardScaler(with_mean=False), SVC(kernel=kernel)).fit(X, y)
+    assert dormie.read(model).kernel is model[-1].kernel
+    fast = dormie.compile(model, methods=["geometry", "fast_stopping"])
+    rows = csr_array(X) if sparse else X
+    assert fast.predict(rows).tolist() == model.predict(X).tolist()
     assert fast.plan.stages[0].name == "geometry"
+    assert fast.trace(rows).evaluations.mean() <= 12  # there are ten monomials
+    low, high = fast.interval(rows, 8)
+    outputs = model.decision_function(X) if classes == 2 else dormie.compile(model, methods=[]).interval(rows)[0]
+    assert ((low - 1e-9 <= outputs) & (outputs <= high + 1e-9)).all()
+
+
+def test_a_predictor_survives_a_pickle() -> None:
+    machine = trained(Spectrum(2), positive_semidefinite=True, self_similarity=1.0)
+    fast = dormie.compile(machine, methods=["geometry", "fast_stopping"], effort="quick")
+    again = pickle.loads(pickle.dumps(fast))
+    assert again.predict(ROWS).tolist() == fast.predict(ROWS).tolist()
+    assert str(again.plan.cascade) == str(fast.plan.cascade)

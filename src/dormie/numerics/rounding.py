@@ -24,6 +24,7 @@ _LEAST_NORMAL: float = 2.0**-1022
 _UP = 1.01  # covers terms of second order, which the bounds below leave out
 _STEEPEST = 0.858  # the steepest slope of exp(-z^2), sqrt(2 / e), rounded up
 _MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
+_SOURCE_MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
@@ -146,6 +147,12 @@ def _margin(machine: Machine) -> Margin:
 
 def source_margin(machine: Machine) -> Margin:
     """A bound on the distance of the model's own sum from the real-number value of this machine."""
+    if machine not in _SOURCE_MARGINS:  # with a Python kernel it takes evaluations
+        _SOURCE_MARGINS[machine] = _source_margin(machine)
+    return _SOURCE_MARGINS[machine]
+
+
+def _source_margin(machine: Machine) -> Margin:
     if machine.origin is None:
         return source_rounding(machine)
     source = machine.origin.machine
