@@ -74,7 +74,8 @@ def compile(
         A fitted scikit-learn model, a `Machine`, or the path of a LIBSVM model file; see `dormie.read`.
     rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         Sample rows without labels, on which candidate stages are timed (default: rows generated from the support
-        vectors). With a risk they also certify it: they are required, and must not have been used for training.
+        vectors; with a Python function as kernel, support vectors). With a risk they also certify it: they are
+        required, and must not have been used for training.
     fit_rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         With a risk, rows without labels that approximations are fitted on. Training rows may be used (default: the
         support vectors and a part of `rows`).
