@@ -28,7 +28,8 @@ class Champion::Contender {
         for (ptrdiff_t i = 0; i < count; i++) {
             std::copy_n(m.points + members[i] * m.features, m.features, points.data() + i * m.features);
             for (ptrdiff_t o = 0; o < machine_.outputs; o++)
-                weights[i * machine_.outputs + o] = pairs_[o].sign * m.weights[members[i] * m.outputs + pairs_[o].output];
+                weights[i * machine_.outputs + o] =
+                    pairs_[o].sign * m.weights[members[i] * m.outputs + pairs_[o].output];
         }
         Machine whole = machine_;
         whole.points = points.data();
