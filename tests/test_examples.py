@@ -18,6 +18,8 @@ def _main(name: str) -> Any:
 def test_strings(capsys: pytest.CaptureFixture[str]) -> None:
     result = _main("strings.py")
     assert result.support_vectors > 150
+    assert result.exact_agreement == 1
+    assert result.exact_evaluations < 20
     assert result.evaluations < 11
     assert result.machine_accuracy > 0.97
     assert result.tree_accuracy > 0.95

@@ -88,3 +88,41 @@ def test_a_function_serves_as_a_kernel_if_it_returns_the_whole_matrix() -> None:
     assert kernel.diagonal(words).tolist() == [3.0, 3.0, 3.0, 3.0]
     with pytest.raises(ValueError, match=r"returned shape \(4,\) for 4 and 2 rows; .* shape \(4, 2\)"):
         Custom(lambda a, _: [0.0] * len(a)).matrix(words, words[:2])
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"value_error": -1e-9}, "value_error must be at least 0 and less than 0.001, got -1e-09"),
+        ({"value_error": float("nan")}, "value_error must be at least 0"),
+        ({"value_error": 0.5}, "less than 0.001, got 0.5"),
+        ({"self_similarity": 0.0}, "self_similarity must be positive and finite, got 0.0"),
+        ({"self_similarity": float("inf")}, "self_similarity must be positive and finite, got inf"),
+    ],
+)
+def test_what_is_stated_of_a_function_is_checked(stated: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Custom(len, **stated)  # type: ignore[arg-type]
+
+
+def test_a_function_is_called_for_own_values_unless_they_are_stated() -> None:
+    calls = []
+
+    def lengths(a: list[str], b: list[str]) -> list[list[float]]:
+        calls.append((len(a), len(b)))
+        return [[float(len(u) * len(v)) for v in b] for u in a]
+
+    assert Custom(lengths).diagonal(["ab", "c"]).tolist() == [4.0, 1.0]
+    assert calls == [(1, 1), (1, 1)]
+    assert Custom(lengths, self_similarity=9.0).diagonal(["ab", "c"]).tolist() == [9.0, 9.0]
+    assert (Custom(lengths).evaluations_of_diagonal, Custom(lengths, self_similarity=1).evaluations_of_diagonal) == (
+        1,
+        0,
+    )
+    assert len(calls) == 2
+
+
+def test_a_function_is_shown_by_its_name_and_what_is_stated() -> None:
+    assert repr(Custom(len)) == "Custom(len)"  # type: ignore[arg-type]
+    stated = Custom(len, positive_semidefinite=True, self_similarity=1.0)  # type: ignore[arg-type]
+    assert repr(stated) == "Custom(len, positive_semidefinite=True, self_similarity=1.0)"

@@ -65,7 +65,11 @@ _PARITY = np.arange(80) % 2
         (SVR(epsilon=0.0).fit(_POINTS, _PARITY), None, "exact values need the full sum (with tolerance=0.001, say, "),
         (SVC().fit(_POINTS[:40], _PARITY[:40]), None, "the machine has fewer than 64 points."),
         (SVC(kernel="sigmoid").fit(_POINTS, _PARITY), None, "the kernel is not known to be positive semi-definite."),
-        (SVC(kernel=lambda a, b: a @ b.T).fit(_POINTS, _PARITY), None, "without a risk, a Python function as kernel "),
+        (
+            SVC(kernel=lambda a, b: a @ b.T).fit(_POINTS, _PARITY),
+            None,
+            "the kernel is not known to be positive semi-definite (",
+        ),
         (SVC().fit(_POINTS, _PARITY), [], "no methods were asked for."),
     ],
 )

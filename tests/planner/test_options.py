@@ -33,7 +33,16 @@ def _python_kernel(a: Any, b: Any) -> Any:
             "geometry needs a kernel known to be positive semi-de",
         ),
         (SVC(kernel="sigmoid", gamma=0.1).fit(X, y), "fast_stopping", "fast_stopping needs a kernel known to be posit"),
-        (SVC(kernel=_python_kernel).fit(X, y), "reduced_set", "with a Python function as kernel there are the dense"),
+        (
+            SVC(kernel=_python_kernel).fit(X, y),
+            "reduced_set",
+            "reduced_set makes vectors of its own, for which it must",
+        ),
+        (
+            SVC(kernel=_python_kernel).fit(X, y),
+            "geometry",
+            "positive semi-definite; if the function is, say so: Custom",
+        ),
         (SVC(kernel=_python_kernel).fit(X, y), "linear_filter", "linear_filter needs rows that are vectors"),
         (SVR().fit(X, y), "linear_filter", "linear_filter decides by the sign of an output, so it serves classifiers"),
         (SVR().fit(X, y), "tree", "tree needs a risk, which regressors do not have; dormie.estimators.SupportVectorTr"),

@@ -11,6 +11,7 @@ Only kernel values are used, so with a Python function as kernel the rows may be
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -34,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dormie.convert import read
 from dormie.machine import Floats, Machine
+from dormie.machine.kernel_memory import remembering
 from dormie.machine.rows import as_array, require_complete, require_finite
 from dormie.machine.rules import ClassRule
 from dormie.machine.typing import Integers
@@ -138,9 +140,11 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
         self.machine_ = read(self.estimator_)
         self._describe_rows()
         rows = self._rows(X)
-        self.tree_ = self._grown(rows)
-        self._stage = TreeWalk.uncalibrated(self.machine_, self.tree_)
-        self.evaluations_ = float(self._stage.walk(rows).evaluations.mean())
+        kernel = self.machine_.kernel
+        with remembering(kernel) if kernel.is_python else nullcontext():
+            self.tree_ = self._grown(rows)
+            self._stage = TreeWalk.uncalibrated(self.machine_, self.tree_)
+            self.evaluations_ = float(self._stage.walk(rows).evaluations.mean())
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

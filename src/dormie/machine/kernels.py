@@ -12,16 +12,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from dormie.machine.kernel_memory import memory_of
 from dormie.machine.typing import Floats
 
 __all__ = ["RBF", "Custom", "Kernel", "Linear", "Normalized", "Polynomial", "Sigmoid"]
 
 
+LARGEST_VALUE_ERROR = 1e-3  # of a Python kernel: beyond that, bounds of second order would no longer be small
 HIGHEST_DEGREE = 10**6  # far beyond any useful degree, and small enough for the integers of the native core
 
 
@@ -84,13 +86,13 @@ class Kernel(ABC):
 
     @property
     def is_python(self) -> bool:
-        """Whether K is a Python function: then its rounding is unknown, and rows may be objects of any type."""
+        """Whether K is a Python function: then evaluations are dear, and rows may be objects of any type."""
         return False
 
     @property
-    def certifiable(self) -> bool:
-        """Whether geometric bounds can be certified: K is an inner product, and its rounding is known."""
-        return self.positive_semidefinite and not self.is_python
+    def evaluations_of_diagonal(self) -> int:
+        """How many kernel evaluations K(x, x) of a row takes: 0 if it is known without any."""
+        return 0
 
 
 def _require_finite(kernel: object, **parameters: float) -> None:
@@ -351,16 +353,31 @@ class Custom(Kernel):
     A kernel given as a Python function of two sets of rows.
 
     Machines with such a kernel are evaluated by calling the function, not in the native core. Rows may be objects of
-    any type that the function accepts.
+    any type that the function accepts. The object can be called like the function: `SVC(kernel=Custom(...))` trains
+    with it, and what is stated here is then known of the trained model too.
 
     Parameters
     ----------
     function : callable
-        `function(a, b)` returns the kernel matrix of two sets of rows, of shape `(len(a), len(b))`.
+        `function(a, b)` returns the kernel matrix of two sets of rows, of shape `(len(a), len(b))`. A value must depend
+        on its two rows alone, not on the others in the sets.
     positive_semidefinite : bool, default=False
-        Whether the function is an inner product in some feature space.
+        Whether the function is an inner product in some feature space, up to `value_error`. If it is, rows may stop
+        early and keep their answers.
     nonnegative : bool, default=False
-        Whether the function never returns negative values.
+        Whether the kernel is never negative.
+    value_error : float, default=2**-48
+        How far a value may lie from the exact kernel, relative to sqrt(K(u, u) K(v, v)); used where the kernel is
+        positive semi-definite. By default 32 rounding units of float64. A sum of n products of floats needs about n of
+        them, a kernel in float32 about 1e-6.
+    self_similarity : float or None, default=None
+        K(x, x), if it is the same number for every x (1 if the kernel is normalised), or an upper bound on it. By
+        default the function is called with every row and itself: one evaluation more.
+
+    Raises
+    ------
+    ValueError
+        If `value_error` is negative or 0.001 or more, or if `self_similarity` is not positive and finite.
 
     Examples
     --------
@@ -369,15 +386,47 @@ class Custom(Kernel):
     ...     return [[len(set(u) & set(v)) for v in b] for u in a]
     >>> Custom(shared_letters, positive_semidefinite=True, nonnegative=True).matrix(["golf"], ["wolf", "par"])
     array([[3., 0.]])
+
+    A machine that was read with a bare function, and the statement made afterwards:
+
+    >>> from dataclasses import replace
+    >>> import dormie
+    >>> machine = dormie.Machine(Custom(shared_letters), ["wolf", "par"], [1.0, -1.0], 0.0, dormie.rules.Sign([0, 1]))
+    >>> machine = replace(machine, kernel=replace(machine.kernel, positive_semidefinite=True, value_error=0.0))
+    >>> machine.kernel.positive_semidefinite
+    True
     """
 
     function: Callable[[Any, Any], Any]
     positive_semidefinite: bool = False
     nonnegative: bool = False
+    value_error: float = 2.0**-48
+    self_similarity: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value_error < LARGEST_VALUE_ERROR:
+            raise ValueError(
+                f"Custom: value_error must be at least 0 and less than {LARGEST_VALUE_ERROR:g}, got {self.value_error}"
+            )
+        if self.self_similarity is not None and not 0 < self.self_similarity < math.inf:
+            raise ValueError(f"Custom: self_similarity must be positive and finite, got {self.self_similarity}")
+
+    def __call__(self, a: Any, b: Any) -> Floats:
+        return self.matrix(a, b)
+
+    def __repr__(self) -> str:
+        stated = [
+            f"{each.name}={value}" for each in fields(self)[1:] if (value := getattr(self, each.name)) != each.default
+        ]
+        return f"Custom({', '.join([getattr(self.function, '__name__', repr(self.function)), *stated])})"
 
     @property
     def is_python(self) -> bool:
         return True
+
+    @property
+    def evaluations_of_diagonal(self) -> int:
+        return 1 if self.self_similarity is None else 0
 
     def matrix(self, a: Any, b: Any) -> Floats:
         """
@@ -400,6 +449,9 @@ class Custom(Kernel):
         ValueError
             If the function returns a matrix of another shape.
         """
+        memory = memory_of(self)
+        if memory is not None:
+            return memory.matrix(a, b)
         values = np.asarray(self.function(a, b), dtype=np.float64)
         if values.shape != (len(a), len(b)):
             raise ValueError(
@@ -410,7 +462,7 @@ class Custom(Kernel):
 
     def diagonal(self, a: Any) -> Floats:
         """
-        Return K(x, x) of every row, by one call of the function for each.
+        Return K(x, x) of every row: as it was stated, or by one call of the function for each.
 
         Parameters
         ----------
@@ -427,4 +479,9 @@ class Custom(Kernel):
         ValueError
             If the function returns a matrix of another shape than (1, 1).
         """
+        if self.self_similarity is not None:
+            return np.full(len(a), float(self.self_similarity))
+        memory = memory_of(self)
+        if memory is not None:
+            return memory.diagonal(a)
         return np.array([self.matrix(a[i : i + 1], a[i : i + 1])[0, 0] for i in range(len(a))])

@@ -10,17 +10,18 @@
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors, not one-vs-rest        | DeCoste & Mazzoni 2003  |
-| reduced_set   | certified or calibrated | positive semi-definite kernel                 | Burges & Schölkopf 1997 |
+| reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
-"Positive semi-definite" excludes Python functions as kernels, whose rounding is not known. A certified stage is always
-right; a calibrated stage has thresholds measured on rows, and serves plans with a stated risk.
+A Python function as kernel is positive semi-definite if the user states so. A certified stage is always right;
+a calibrated stage has thresholds measured on rows, and serves plans with a stated risk.
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
 candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
 `dormie.numerics.reference`), and the modules that fit it.
-`base.py` has the protocol, `memory.py` counts the bytes of stages, and `thresholds.py` has what linear_filter and
-nearest share. To add a method, add a folder and a line in `METHODS`.
+`base.py` has the protocol, `memory.py` counts the bytes of stages, `thresholds.py` has what linear_filter and
+nearest share, and `stepwise.py` what certified stages over Python kernels (`of_python_kernel.py` in their folders) do.
+To add a method, add a folder and a line in `METHODS`.
 """
 
 from __future__ import annotations

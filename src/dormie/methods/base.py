@@ -222,15 +222,25 @@ class Method(ABC):
 
 
 def needs_inner_product(name: str, machine: Machine) -> Usable:
-    """Usable if the kernel is an inner product and its rounding error is known."""
-    if machine.kernel.certifiable:
+    """Usable if the kernel is an inner product."""
+    if machine.kernel.positive_semidefinite:
         return Usable()
     if machine.kernel.is_python:
         return Usable(
-            f"{name} needs rows that are vectors and a kernel known to be positive semi-definite; with a Python "
-            "function as kernel there are the dense stage and, with a risk, the tree: leave methods out"
+            f"{name} needs a kernel known to be positive semi-definite; if the function is, say so: "
+            "Custom(function, positive_semidefinite=True)"
         )
     return Usable(f"{name} needs a kernel known to be positive semi-definite, {machine.kernel!r} is not")
+
+
+def needs_vectors(name: str, machine: Machine) -> Usable:
+    """Usable if rows are vectors, and so can be moved, and the kernel is not a Python function."""
+    if machine.kernel.is_python:
+        return Usable(
+            f"{name} makes vectors of its own, for which it must know more of a kernel than a Python function tells: "
+            "leave it out"
+        )
+    return needs_inner_product(name, machine)
 
 
 def returns_exact_values(machine: Machine) -> bool:

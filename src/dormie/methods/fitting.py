@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.kernel_memory import MOST_VALUES, memory_of
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
 
@@ -25,14 +26,15 @@ class Effort:
     long_set_sizes: tuple[int, ...]  # further sizes where the full sum is very long
     guess_sizes: tuple[int, ...]  # vectors of reduced sets that guess a class
     tree_evaluations: tuple[int, ...]  # mean kernel evaluations of a row in each tree
+    kernel_seconds: float  # most seconds of evaluating a slow Python kernel for one method
     rarely_fastest: bool  # whether to try methods that take long to fit and rarely win: nearest, tree
 
 
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (32,), (8,), rarely_fastest=False),
-        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (32, 128), (8, 24), rarely_fastest=False),
+        Effort("quick", 0.0, (32, 128), (), (), (32,), (8,), 10.0, rarely_fastest=False),
+        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (32, 128), (8, 24), 120.0, rarely_fastest=False),
         Effort(
             "thorough",
             4e12,
@@ -41,6 +43,7 @@ EFFORTS = {
             (2048,),
             (32, 128),
             (8, 16, 32, 64),
+            1800.0,
             rarely_fastest=True,
         ),
     )
@@ -75,6 +78,13 @@ class CertifiedFitting:
     named: bool  # whether the user named the methods: then each tries all its candidates
     progress: Progress
     shared: dict[str, Any] = field(default_factory=dict)  # intermediate results that several methods use
+
+    def can_afford(self, evaluations: int) -> bool:
+        """Whether the effort allows so many evaluations of the kernel; of one that is not slow it allows any number."""
+        memory = memory_of(self.machine.kernel)
+        if memory is None or self.named:
+            return True
+        return evaluations <= MOST_VALUES and memory.pace * evaluations <= self.effort.kernel_seconds
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Normalized
 from dormie.machine.rules import Value
 from dormie.numerics.evaluate import FullSum
-from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, tile_value_error
+from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, stated_error, tile_value_error
 
+_TRIED = 512  # points whose kernel matrix shows whether a Python kernel is what it is stated to be
 _LEAST = 1e-300  # more than an RBF value loses to underflow
 
 
@@ -31,7 +33,7 @@ class InnerProducts:
     sizes: Floats  # upper bounds on sum_i |beta_i| |K(p, s_i)|, up to rounding
 
     @classmethod
-    def with_w(cls, machine: Machine, points: Floats) -> InnerProducts:
+    def with_w(cls, machine: Machine, points: Any) -> InnerProducts:
         """The inner products of points, in mapped coordinates, with the machine's w."""
         weights = np.abs(machine.weights)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -68,13 +70,33 @@ class FeatureVector:
         return cls(machine, products.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
 
 
+def require_inner_product(machine: Machine) -> None:
+    """Raise ValueError if a Python kernel that is stated to be positive semi-definite is seen not to be.
+
+    An exact kernel matrix has no negative eigenvalue, and errors of e |phi(u)| |phi(v)| move one by at most e times the
+    trace. The kernel matrix of some of the points is tried, so a kernel that passes may still not be one.
+    """
+    points = machine.points[:_TRIED]
+    gram = machine.kernel.matrix(points, points)
+    allowed = (2 * stated_error(machine.kernel) + 8 * len(gram) * UNIT) * np.abs(np.diagonal(gram)).sum()
+    if not np.isfinite(gram).all():
+        raise ValueError("the kernel function returned NaN or infinity for points of the machine")
+    least = float(np.linalg.eigvalsh(gram)[0])
+    if least < -allowed or not np.allclose(gram, gram.T, rtol=0, atol=2 * allowed):
+        raise ValueError(
+            f"the kernel function is not positive semi-definite, as was stated, within its value_error: the kernel "
+            f"matrix of {len(gram)} points is not symmetric or has an eigenvalue of {least:.3g}. Leave "
+            "positive_semidefinite=True out, or state a larger value_error"
+        )
+
+
 def _bare(machine: Machine, weights: Floats) -> FullSum:
     """Sums over the machine's points with other weights and no bias, for rows in mapped coordinates."""
     rule, bias = Value(flat=False), np.zeros(weights.shape[1])
     return FullSum(replace(machine, weights=weights, bias=bias, rule=rule, input_map=None))
 
 
-def _error_by_largest(machine: Machine, points: Floats) -> Floats:
+def _error_by_largest(machine: Machine, points: Any) -> Floats:
     """What errors of kernel values add to each inner product, bounded by the largest of them; for any kernel."""
     largest = max(bound(machine.kernel, points, machine.points) for bound in (tile_value_error, kernel_value_error))
     return np.asarray(1.01 * largest * np.abs(machine.weights).sum(axis=0))
@@ -95,7 +117,7 @@ def _exponent_roundings(machine: Machine) -> float:
     return max(min(d, 64 + d / 64) + 16, d + 4)
 
 
-def _narrow_gamma(machine: Machine, points: Floats) -> float | None:
+def _narrow_gamma(machine: Machine, points: Any) -> float | None:
     """The gamma of an RBF kernel whose exponents have errors below 0.001, so that `_error_of_rbf` holds; else None."""
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
     if not isinstance(kernel, RBF):

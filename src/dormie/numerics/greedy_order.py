@@ -10,10 +10,12 @@ kernel matrix.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.rows import some
 from dormie.machine.typing import Booleans, Positions
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 
@@ -102,11 +104,12 @@ class WGreedy(_Greedy):
 class RadiusGreedy(_Greedy):
     """Takes the point that leaves the smallest rho^2 times the sum of R^2 over sample rows.
 
-    The rows, some tens or hundreds, are in mapped coordinates. With several outputs the remaining shares of their rho^2
-    are added. Rows too large for float32 are left out; without any row, rho alone decides.
+    The rows, some tens or hundreds, are in mapped coordinates, or what a Python kernel takes. With several outputs the
+    remaining shares of their rho^2 are added. Rows too large for float32 are left out; without any row, rho alone
+    decides.
     """
 
-    def __init__(self, w: FeatureVector, most: int, rows: Floats) -> None:
+    def __init__(self, w: FeatureVector, most: int, rows: Any) -> None:
         super().__init__(w, most)
         kernel, points = w.machine.kernel, w.machine.points
         with np.errstate(over="ignore", invalid="ignore"):
@@ -115,7 +118,7 @@ class RadiusGreedy(_Greedy):
         # <residual of phi(x), phi(s)>, rows x points, scaled so that the longest phi(s) has length 1. For choosing a
         # point, float32 is precise enough.
         self._length = float(np.sqrt(self.residuals.squares.max(initial=0))) or 1.0
-        self._products = (kernel.matrix(rows[small], points) / self._length).astype(np.float32)
+        self._products = (kernel.matrix(some(rows, np.flatnonzero(small)), points) / self._length).astype(np.float32)
         self._far = float(squares[small].sum()) or 1.0  # 1 where no row is left
         sizes = w.squared_norm
         self._share = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)

@@ -17,7 +17,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Normalized
 from dormie.machine.rows import require_finite_vectors
 from dormie.machine.typing import Integers
-from dormie.numerics.rounding import UNIT, kernel_value_error, margin
+from dormie.numerics.rounding import UNIT, feature_lengths, kernel_value_error, margin, source_margin
 
 _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 
@@ -117,7 +117,13 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
 
 
 def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
-    """G(x) of every row and output in float64, and a bound on its distance from the real-number value."""
+    """G(x) of every row and output in float64, and a bound on its distance from the real-number value.
+
+    The values of a Python kernel that is not stated to be positive semi-definite count as exact.
+    """
+    if machine.kernel.is_python and machine.kernel.positive_semidefinite:
+        lengths = [feature_lengths(machine.kernel, part) for _, part in blocks(machine, rows)]
+        return outputs(machine, rows), source_margin(machine)(np.concatenate([np.empty(0), *lengths]))
     middle, radius = np.empty((2, len(rows) if isinstance(rows, list) else rows.shape[0], machine.n_outputs))
     for block, part in blocks(machine, rows):
         middle[block], radius[block] = partial_sum(machine, part, machine.n_points)
@@ -150,7 +156,7 @@ def partial_sum(machine: Machine, part: Any, budget: int) -> tuple[Floats, Float
 def row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:
     """A bound on the errors of the kernel values of one mapped row, including those from rounding the mapped row.
 
-    The values of a Python kernel count as exact.
+    The values of a Python kernel count as exact: see `interval`.
     """
     if machine.kernel.is_python:
         return 0.0

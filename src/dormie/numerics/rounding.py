@@ -8,12 +8,13 @@ the native core is bounded in native/core/rounding.hpp. u = 2^-53 is half the di
 from __future__ import annotations
 
 import math
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dormie.machine import Affine, Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.margin import LOST_LENGTH, Margin
 from dormie.machine.rules import ClassRule
 from dormie.machine.typing import Booleans
@@ -23,10 +24,13 @@ _LEAST_NORMAL: float = 2.0**-1022
 _UP = 1.01  # covers terms of second order, which the bounds below leave out
 _STEEPEST = 0.858  # the steepest slope of exp(-z^2), sqrt(2 / e), rounded up
 _MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
+_SOURCE_MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
 
 
 def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
-    """A bound on the error of every entry of `kernel.matrix(a, b)`; TypeError for a Python kernel."""
+    """A bound on the error of every entry of `kernel.matrix(a, b)`; TypeError for a Python kernel of unknown kind."""
+    if isinstance(kernel, Custom) and kernel.positive_semidefinite:
+        return kernel.value_error * max_length(kernel, a) * max_length(kernel, b)
     d = int(a.shape[1])
     if isinstance(kernel, RBF):
         # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
@@ -45,6 +49,22 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     if isinstance(kernel, Sigmoid):  # tanh is nowhere steeper than 1
         return ((d + 4) * (abs(kernel.gamma) * size + abs(kernel.coef0)) + 4) * UNIT
     raise TypeError(f"no bound on the rounding of {kernel!r}")
+
+
+def stated_error(kernel: Kernel) -> float:
+    """The error of the values of a Python kernel that the user states, relative to |phi(u)| |phi(v)|."""
+    assert isinstance(kernel, Custom)
+    return kernel.value_error
+
+
+def feature_lengths(kernel: Kernel, rows: Any) -> Floats:
+    """Upper bounds on the lengths |phi(x)| = sqrt(K(x, x)) of rows in the feature space of a Python kernel."""
+    return np.sqrt(np.maximum(kernel.diagonal(rows), 0.0)) * (1 + stated_error(kernel) + 4 * UNIT)
+
+
+def max_length(kernel: Kernel, rows: Any) -> float:
+    """The largest of `feature_lengths`; 0 where there are no rows."""
+    return float(feature_lengths(kernel, rows).max(initial=0.0))
 
 
 def in_range(squares: Floats) -> Booleans:
@@ -90,6 +110,8 @@ def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
 
 def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     """A bound on the error of every kernel value of the native float64 tiles (native/core/rounding.hpp)."""
+    if kernel.is_python:  # there are no tiles
+        return kernel_value_error(kernel, a, b)
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
         return kernel_value_error(kernel, a, b) + 100 * UNIT * inner_degree(kernel)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
@@ -125,6 +147,12 @@ def _margin(machine: Machine) -> Margin:
 
 def source_margin(machine: Machine) -> Margin:
     """A bound on the distance of the model's own sum from the real-number value of this machine."""
+    if machine not in _SOURCE_MARGINS:  # with a Python kernel it takes evaluations
+        _SOURCE_MARGINS[machine] = _source_margin(machine)
+    return _SOURCE_MARGINS[machine]
+
+
+def _source_margin(machine: Machine) -> Margin:
     if machine.origin is None:
         return source_rounding(machine)
     source = machine.origin.machine
@@ -154,9 +182,13 @@ def source_rounding(machine: Machine) -> Margin:
         linear      (d + 2) u s t + s m
         polynomial  degree times the relative error of its base, which is at most v = gamma s (t + b) + |r| in size
         sigmoid     the error of its argument, as tanh has no slope above 1
-        normalised  that of a polynomial of unit vectors, each of which has an error of at most (d + 6) u.
+        normalised  that of a polynomial of unit vectors, each of which has an error of at most (d + 6) u
+        Python      what the user states, relative to |phi(x)| |phi(s)|: see `_python_rounding`.
     """
-    kernel, unit, d = machine.kernel, UNIT * _UP, machine.n_features
+    kernel, unit = machine.kernel, UNIT * _UP
+    if isinstance(kernel, Custom):
+        return _python_rounding(machine, kernel)
+    d = machine.n_features
     if isinstance(kernel, Normalized) and isinstance(kernel.kernel, RBF):
         kernel = kernel.kernel
     with np.errstate(over="ignore", invalid="ignore"):
@@ -185,6 +217,21 @@ def source_rounding(machine: Machine) -> Margin:
                 relative = inner_degree(kernel) * (2 * (d + moved) + 24) * unit if offset == 0 else math.inf
                 return Margin(total * relative + sums + lost, np.zeros_like(total))
     raise TypeError(f"no bound on the rounding of {machine.kernel!r}")
+
+
+def _python_rounding(machine: Machine, kernel: Custom) -> Margin:
+    """The same for a positive semi-definite Python kernel, as a function of the length t = |phi(x)| of a row.
+
+    Every value is within e t |phi(s)| of the exact one, and at most (1 + e) t |phi(s)| in size. What rounding the
+    mapped row does is no error: the function's values for the row as it was mapped are what counts.
+    """
+    if not kernel.positive_semidefinite:
+        raise TypeError(f"no bound on the rounding of {kernel!r}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights, terms = np.abs(machine.weights), np.count_nonzero(machine.weights, axis=0)
+        sizes = feature_lengths(kernel, machine.points) @ weights
+        lost = 2 * UNIT * _UP * np.abs(machine.bias) + terms * 1e-320  # to underflow
+        return Margin(lost, (kernel.value_error + (terms + 4) * UNIT) * _UP * sizes)
 
 
 def kernel_sum_margin(machine: Machine, shares: Floats) -> Margin:

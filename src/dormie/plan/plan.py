@@ -16,6 +16,7 @@ from dormie.plan.guarantee import Guarantee, Risk, Tolerance
 
 CLEAR_WIN = 0.9  # a cascade with a weaker guarantee, or more stages, must take less than this share of the time
 _SMALLEST_MACHINE = 64  # points; with fewer, no stage saves time
+_FEWEST_CALLS = 8  # the same for Python kernels, where every evaluation counts
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,12 @@ class Plan:
 
 def why_dense_alone(machine: Machine) -> str:
     """Why no certified stage can speed up the machine; empty if one may."""
-    if machine.kernel.is_python:
-        return "without a risk, a Python function as kernel needs the full sum"
-    if not machine.kernel.certifiable:
-        return "the kernel is not known to be positive semi-definite"
-    if machine.n_points < _SMALLEST_MACHINE:
-        return f"the machine has fewer than {_SMALLEST_MACHINE} points"
+    if not machine.kernel.positive_semidefinite:
+        return "the kernel is not known to be positive semi-definite" + (
+            " (if it is, Custom(function, positive_semidefinite=True) says so)" if machine.kernel.is_python else ""
+        )
+    if machine.n_points < (least := _FEWEST_CALLS if machine.kernel.is_python else _SMALLEST_MACHINE):
+        return f"the machine has fewer than {least} points"
     if returns_exact_values(machine):
         return "exact values need the full sum (with tolerance=0.001, say, rows can stop early)"
     return ""

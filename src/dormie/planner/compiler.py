@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -39,6 +40,7 @@ from dormie.planner.options import (
 )
 from dormie.planner.race import Candidate, Chosen, Race, best_of
 from dormie.planner.risk.planning import Parts, RiskPlanner
+from dormie.planner.slow_kernels import evaluating_once, rows_to_choose_by
 from dormie.predictor.predictor import Predictor
 from dormie.progress import Progress
 from dormie.simplify import simplify
@@ -72,7 +74,8 @@ def compile(
         A fitted scikit-learn model, a `Machine`, or the path of a LIBSVM model file; see `dormie.read`.
     rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         Sample rows without labels, on which candidate stages are timed (default: rows generated from the support
-        vectors). With a risk they also certify it: they are required, and must not have been used for training.
+        vectors; with a Python function as kernel, support vectors). With a risk they also certify it: they are
+        required, and must not have been used for training.
     fit_rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         With a risk, rows without labels that approximations are fitted on. Training rows may be used (default: the
         support vectors and a part of `rows`).
@@ -150,8 +153,9 @@ def compile(
     source = Source(_describe(model), machine.n_points, versions())
     with Progress() as progress, one_thread():
         machine, rewrites = _simplified(machine, options, guarantee, rows, progress)
-        chosen = _with_risk(machine, options, rows, fit_rows, progress)
-        chosen = chosen or _certified(machine, options, guarantee, rows, progress)
+        with evaluating_once(machine, progress) if _tries_stages(machine, options) else nullcontext():
+            chosen = _with_risk(machine, options, rows, fit_rows, progress)
+            chosen = chosen or _certified(machine, options, guarantee, rows, progress)
         guess = _guess(chosen.cascade, options, rows, progress)
     source = replace(source, seconds=time.perf_counter() - began)
     note = _note(options.risk, chosen.guarantee)
@@ -200,9 +204,9 @@ def _certified(
     """The choice for a plan without a risk."""
     dense = Dense(machine)
     hopeless = not options.named and why_dense_alone(machine)
-    if machine.kernel.is_python or options.names == () or not machine.n_points or hopeless:
+    if options.names == () or not machine.n_points or hopeless:
         return Chosen(Cascade.of(dense), guarantee, ())
-    sample = _affordable(dense, sample_rows(machine, rows, _SAMPLE, options.seed))
+    sample = _sample(dense, options, rows)
     stages = [*candidates(machine, options, sample, progress)]
     progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
     race = Race.between(dense, [Candidate(stage) for stage in stages], sample)
@@ -210,10 +214,23 @@ def _certified(
     return Chosen(winner, guarantee, trials)
 
 
+def _tries_stages(machine: Machine, options: Options) -> bool:
+    """Whether any stage but the dense one is tried."""
+    return options.names != () and (options.risk is not None or options.named or not why_dense_alone(machine))
+
+
+def _sample(dense: Dense, options: Options, rows: Any | None) -> Any:
+    """The rows to choose the stages by."""
+    machine = dense.machine
+    if machine.kernel.is_python:
+        return rows_to_choose_by(machine, rows, options.effort, options.seed)
+    return _affordable(dense, sample_rows(machine, rows, _SAMPLE, options.seed))
+
+
 def _guess(cascade: Cascade, options: Options, rows: Any | None, progress: Progress) -> Stage | None:
     """A stage for answers at a deadline, if the plan needs one; none for the full sum alone, if that was asked for."""
     machine = cascade.stages[0].machine
-    if options.names == () or not machine.of_vectors or not machine.n_points:
+    if options.names == () or machine.kernel.is_python or not machine.n_points:
         return None
     sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed))
     return guess_stage(cascade, sample, options.seed, progress)

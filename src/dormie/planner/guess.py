@@ -39,7 +39,7 @@ def guess_stage(cascade: Cascade, rows: Any, seed: int, progress: Progress) -> S
         return cascade.stages[0].guess
     machine = cascade.stages[0].machine
     n = min(machine.n_points // _POINTS_A_VECTOR, _MOST)
-    if n < _FEWEST or not machine.kernel.certifiable:
+    if n < _FEWEST or not machine.kernel.positive_semidefinite:
         return None
     placeholder = _set_of(machine, machine.points[:n], np.zeros((n, machine.n_outputs)))
     first = partial(cascade.stages[0].decide, rows, cascade.cautions[0])

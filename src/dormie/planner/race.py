@@ -2,7 +2,8 @@
 
 Every stage is run alone on the same sample rows. The cost of all cascades is estimated from that (`cascades.py`), and
 the most promising cascades are run and timed. A stage's time is divided among the rows in proportion to their kernel
-evaluations, plus the stage's overhead per row in units of kernel evaluations.
+evaluations, plus the stage's overhead per row in units of kernel evaluations. A slow Python kernel is not timed again
+and again: evaluations are counted, and each costs what one was seen to cost (`slow_kernels.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dormie.machine import Floats
+from dormie.machine.kernel_memory import memory_of
+from dormie.machine.typing import Integers
 from dormie.methods.base import Decisions, Stage
 from dormie.methods.dense import Dense
 from dormie.plan.cascade import Cascade
@@ -87,7 +90,11 @@ class Race:
     def timed(self, *cascades: Cascade) -> list[Trial]:
         """The measured time of whole cascades, dense stage included, run in turns."""
         found = [run(cascade, self.sample) for cascade in cascades]
-        seconds = best_of([partial(run, cascade, self.sample) for cascade in cascades], _FINAL_ROUNDS)
+        memory = memory_of(self.dense.machine.kernel)
+        if memory is None:
+            seconds = best_of([partial(run, cascade, self.sample) for cascade in cascades], _FINAL_ROUNDS)
+        else:
+            seconds = [memory.pace * _sum(each.evaluations, self.sample) for each in found]
         return [
             Trial(str(cascade), float(np.mean(each.settled_by < len(cascade) - 1)), self._microseconds(total))
             for cascade, each, total in zip(cascades, found, seconds, strict=True)
@@ -106,12 +113,13 @@ class Race:
 def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Iterator[Run]:
     """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
     tasks = [partial(candidate.stage.decide, sample, candidate.cautions[0]) for candidate in candidates]
-    seconds = best_of(tasks, _ROUNDS)
     count, right = sample.shape[0], dense.decide(sample).answers
+    memory = memory_of(dense.machine.kernel)
+    seconds = best_of(tasks, _ROUNDS) if memory is None else [0.0] * len(tasks)
     for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
         stage = candidate.stage
         found = [stage.decide(sample, caution) for caution in candidate.cautions]
-        each = total / max(_work(stage, found[0], count).sum(), 1.0)
+        each = total / max(_work(stage, found[0], count).sum(), 1.0) if memory is None else memory.pace
         for caution, chances, decisions in zip(candidate.cautions, candidate.disagreement, found, strict=True):
             settled = np.broadcast_to(True if decisions.settled is None else decisions.settled, count)
             wrong = settled * np.maximum(chances, decisions.answers != right) if not stage.certified else 0.0
@@ -122,6 +130,10 @@ def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Ite
 def _work(stage: Stage, decisions: Decisions, count: int) -> Floats:
     """The cost of every row in units of kernel evaluations."""
     return np.broadcast_to(stage.overhead + np.asarray(decisions.evaluations, dtype=np.float64), count)
+
+
+def _sum(evaluations: Integers | int, sample: Any) -> int:
+    return int(np.broadcast_to(evaluations, sample.shape[0]).sum())
 
 
 def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dormie.machine.kernel_memory import remembering
 from dormie.machine.typing import Integers, Positions
 from dormie.methods.base import NO_ROWS
+from dormie.numerics.reference import blocks
 from dormie.plan.cascade import Cascade
 
 
@@ -24,6 +26,25 @@ class CascadeResult(NamedTuple):
 
 def run(cascade: Cascade, rows: Any) -> CascadeResult:
     """Pass checked rows through the stages."""
+    # A tree makes many small calls, and to remember what they return takes longer than a quick kernel.
+    if len(cascade.stages) > 1 and cascade.certified and cascade.stages[-1].machine.kernel.is_python:
+        return _run_remembering(cascade, rows)
+    return _run(cascade, rows)
+
+
+def _run_remembering(cascade: Cascade, rows: Any) -> CascadeResult:
+    """The same for a Python kernel: no stage evaluates what an earlier one has evaluated for the same row."""
+    machine, results = cascade.stages[-1].machine, []
+    for block, part in blocks(machine, rows):
+        with remembering(machine.kernel) as memory:
+            found = _run(cascade, rows[block])
+            by = np.broadcast_to(found.settled_by, len(found.answers))
+            places = [block.start + found.open, block.start + found.by_source]
+            results.append(CascadeResult(found.answers, by, memory.counts(part), *places))
+    return CascadeResult(*map(np.concatenate, zip(*results, strict=True))) if results else _run(cascade, rows)
+
+
+def _run(cascade: Cascade, rows: Any) -> CascadeResult:
     stages, cautions = cascade.stages, cascade.cautions
     first = stages[0].decide(rows, cautions[0])
     if first.settled is None or first.settled.all():

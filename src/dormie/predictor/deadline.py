@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Machine
+from dormie.machine.kernel_memory import remembering
 from dormie.machine.typing import Booleans, Positions
 from dormie.methods.base import Stage
 from dormie.plan.plan import Plan
@@ -72,9 +74,11 @@ def answers_by(deadline: float, plan: Plan, rows: Any, initial: npt.NDArray[Any]
     initial: the answer of rows that nothing is known of when the time is over
     """
     run = _Run(plan, rows, deadline, initial)
-    for stage, caution in plan.cascade:
-        if not run.settle(stage, caution):
-            break
+    kernel = plan.machine.kernel
+    with remembering(kernel) if kernel.is_python else nullcontext():  # an estimate after `decide` evaluates nothing new
+        for stage, caution in plan.cascade:
+            if not run.settle(stage, caution):
+                break
     return run.answers, run.settled
 
 

@@ -51,6 +51,7 @@ def test_the_kernel_can_be_pickled_and_compared() -> None:
     assert pickle.loads(pickle.dumps(kernel)) == kernel == spectrum_kernel(3) != spectrum_kernel(4)
     assert kernel.positive_semidefinite
     assert kernel.nonnegative
+    assert kernel.diagonal(["ACGT"]).tolist() == [1.0]
 
 
 def test_splice_is_split_by_seed_and_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -408,13 +408,13 @@ def test_a_kernel_that_is_not_surely_an_inner_product_never_gets_here(kernel: Ke
     points = np.eye(3)
     good = ReducedSet.project(by_hand(Linear(), points, np.ones(3)), points, [3])
     bad = by_hand(kernel, points, np.ones(3))
-    with pytest.raises(ValueError, match="positive semi-definite"):
+    with pytest.raises(ValueError, match=r"positive semi-definite|more of a kernel than a Python function tells"):
         ReducedSet.build(bad, points, [np.ones(3)])
-    with pytest.raises(ValueError, match="positive semi-definite"):
+    with pytest.raises(ValueError, match=r"positive semi-definite|more of a kernel than a Python function tells"):
         ReducedSet.project(bad, points, [3])
-    with pytest.raises(ValueError, match="positive semi-definite"):
+    with pytest.raises(ValueError, match=r"positive semi-definite|more of a kernel than a Python function tells"):
         ReducedSet(bad, good.levels, good.half_widths)
-    with pytest.raises(ValueError, match="positive semi-definite"):
+    with pytest.raises(ValueError, match=r"positive semi-definite|more of a kernel than a Python function tells"):
         ReducedSet.restore(bad, *good.state())
 
 

@@ -167,7 +167,7 @@ def test_one_string_is_not_many_rows_and_bad_values_are_said() -> None:
 
 
 def test_stages_of_vectors_are_refused_for_words() -> None:
-    with pytest.raises(ValueError, match="reduced_set needs rows that are vectors"):
+    with pytest.raises(ValueError, match="reduced_set makes vectors of its own"):
         dormie.compile(of_words(), methods=["reduced_set"])
     with pytest.raises(ValueError, match="linear_filter needs rows that are vectors"):
         dormie.compile(of_words(), words(300, 1), risk=0.1, methods=["linear_filter"])

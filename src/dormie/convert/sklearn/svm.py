@@ -57,7 +57,7 @@ def read_linear_regressor(model: Any) -> Machine:
 def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
     _require_equal_copies(model)
     if callable(model.kernel):
-        kernel: Kernel = Custom(model.kernel)
+        kernel = model.kernel if isinstance(model.kernel, Kernel) else Custom(model.kernel)
         points = _rows_at(model._BaseLibSVM__Xfit, model.support_)
     else:
         kernel = named_kernel(model, float(model._gamma))

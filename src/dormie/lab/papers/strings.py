@@ -50,7 +50,7 @@ def _counts(strings: list[str], letters: int) -> Floats:
 
 def spectrum_kernel(letters: int) -> Custom:
     """The normalised spectrum kernel of words of so many letters, as machines take it."""
-    return Custom(Spectrum(letters), positive_semidefinite=True, nonnegative=True)
+    return Custom(Spectrum(letters), positive_semidefinite=True, nonnegative=True, self_similarity=1.0)
 
 
 class Strings(NamedTuple):

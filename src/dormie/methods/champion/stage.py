@@ -28,7 +28,7 @@ from dormie.methods.base import (
     Usable,
     arrays_of,
     names_of,
-    needs_inner_product,
+    needs_vectors,
     parameters_from,
     require,
     require_state,
@@ -47,7 +47,7 @@ def needs_vote(name: str, machine: Machine) -> Usable:
     rule = machine.rule
     if not isinstance(rule, OneVsOneVote) or len(rule.classes) < 3:
         return Usable(f"{name} needs a one-vs-one vote of three or more classes, as SVC takes: leave it out")
-    return needs_inner_product(name, machine)
+    return needs_vectors(name, machine)
 
 
 class Champion(CertifiedStage):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dormie.machine import Machine
 from dormie.methods.base import CertifiedStage, Method, Usable, needs_early_stop, needs_inner_product
+from dormie.methods.fast_stopping.of_python_kernel import PythonFastStopping
 from dormie.methods.fast_stopping.stage import FastStopping
 from dormie.methods.fitting import CertifiedFitting
 
@@ -17,10 +18,14 @@ class _FastStoppingMethod(Method):
         return needs_early_stop(self.name, machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
-        yield FastStopping(fitting.machine)
+        yield _stage(fitting.machine)
 
     def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:
-        return FastStopping(machine) if needs_inner_product(self.name, machine) else None
+        return _stage(machine) if needs_inner_product(self.name, machine) else None
+
+
+def _stage(machine: Machine) -> FastStopping:
+    return PythonFastStopping(machine) if machine.kernel.is_python else FastStopping(machine)
 
 
 METHOD = _FastStoppingMethod()

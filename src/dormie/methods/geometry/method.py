@@ -22,13 +22,14 @@ class _GeometryMethod(Method):
         return needs_early_stop(self.name, machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
-        yield from attempts(_fits(SharedVectors.of(fitting), fitting.named))
+        if fitting.can_afford(fitting.machine.n_points**2):  # |w| takes the kernel matrix of all points
+            yield from attempts(_fits(SharedVectors.of(fitting), fitting.named))
 
 
 def _fits(vectors: SharedVectors, named: bool) -> Iterator[Iterator[Geometry]]:
     """The stages over points, then those over optimised vectors if the former settled enough rows."""
     yield _over_points(vectors)
-    if named or vectors.settled >= HOPELESS:
+    if not vectors.machine.kernel.is_python and (named or vectors.settled >= HOPELESS):
         yield from (_over_moved(vectors, moved) for moved in vectors.moved() if moved.steps)
 
 

@@ -19,7 +19,7 @@ error of forward substitution. So every term is bounded by norms that do not dep
 
 K(x,x) is computed as well. With d features its relative error is at most (degree + 1)(d + 12) u, where the degree is 1
 unless the kernel is polynomial: a squared norm of d products, then a power of a sum of non-negative terms. This is
-added to R^2.
+added to R^2. A Python kernel has the errors that the user states.
 
 `Span.of` computes the norms, each rounded up, and geometry.cpp combines them; `mistake` in the code is the bound on
 |eta - dT q|.
@@ -28,6 +28,7 @@ added to R^2.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Span:
     k landmarks, d features, c outputs; in the order of Span in native/methods/geometry.hpp.
     """
 
-    points: Floats  # k x d, in mapped coordinates
+    points: Any  # k x d, in mapped coordinates; with a Python kernel k objects of any type
     factor: Floats  # T, k x k
     coordinates: Floats  # c, k x c
     norms: Floats  # |N_j|, k
@@ -59,7 +60,7 @@ class Span:
     factor_norm: Floats  # |T|, k
 
     @classmethod
-    def of(cls, w: FeatureVector, landmarks: Floats) -> Span:
+    def of(cls, w: FeatureVector, landmarks: Any) -> Span:
         """The span of these landmarks, cut at the first that lies almost in the span of those before it."""
         machine = w.machine
         landmarks, gram, factor = _factorise(machine, landmarks)
@@ -100,7 +101,7 @@ class Span:
         return Span(**(arrays | {"factor": arrays["factor"][:, :k]}))
 
 
-def _factorise(machine: Machine, landmarks: Floats) -> tuple[Floats, Floats, Floats]:
+def _factorise(machine: Machine, landmarks: Any) -> tuple[Any, Floats, Floats]:
     """The leading landmarks with a safely positive definite Gram matrix, that matrix, and its Cholesky factor."""
     gram = machine.kernel.matrix(landmarks, landmarks)
     if not len(gram) or not np.isfinite(gram).all():

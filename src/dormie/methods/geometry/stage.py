@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import dense, require_finite
+from dormie.machine.rows import as_array, dense, require_finite_vectors
 from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CertifiedStage,
@@ -25,7 +25,7 @@ from dormie.methods.base import (
     require_state,
     unknown_interval,
 )
-from dormie.methods.geometry import reference
+from dormie.methods.geometry import of_python_kernel, reference
 from dormie.methods.geometry.span import Span
 from dormie.methods.memory import Shapes, Size, ceil_div, extent, packed
 from dormie.numerics import backend
@@ -50,11 +50,11 @@ class Geometry(CertifiedStage):
         self._core = backend.choose(
             machine,
             lambda core: backend.extension.Geometry(core, *backend.contiguous(span)),
-            lambda: reference.Geometry(machine, span),
+            lambda: (of_python_kernel if machine.kernel.is_python else reference).Geometry(machine, span),
         )
 
     @classmethod
-    def build(cls, machine: Machine, landmarks: Floats, w: FeatureVector | None = None) -> Geometry:
+    def build(cls, machine: Machine, landmarks: Any, w: FeatureVector | None = None) -> Geometry:
         """The stage over the given landmarks (in mapped coordinates), in that order; any vectors can be landmarks.
 
         The list is cut at the first landmark that lies almost in the span of those before it. `w` is
@@ -62,7 +62,7 @@ class Geometry(CertifiedStage):
         """
         require(needs_inner_product(cls.name, machine))
         with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused below
-            span = Span.of(w or FeatureVector.of(machine), np.ascontiguousarray(landmarks, dtype=np.float64))
+            span = Span.of(w or FeatureVector.of(machine), _as_points(machine, landmarks))
         return cls(machine, span, len(span))
 
     def limited(self, budget: int) -> Geometry:
@@ -78,20 +78,27 @@ class Geometry(CertifiedStage):
 
     @property
     def budgets(self) -> range:
-        return range(1, len(self.span) + 1)
+        return range(1 + self._before, len(self.span) + 1 + self._before)
+
+    @property
+    def _before(self) -> int:
+        """The kernel evaluations of a row before it meets the first landmark."""
+        return self.machine.kernel.evaluations_of_diagonal
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        if budget < 1:
-            require_finite(rows)
+        landmarks = min(budget - self._before, len(self.span))
+        if landmarks < 1:
+            require_finite_vectors(rows, self.machine)
             return unknown_interval(self.machine, rows)
-        middle, radius = self._core.interval(rows, min(budget, len(self.span)))
+        middle, radius = self._core.interval(rows, landmarks)
         return middle - radius, middle + radius
 
     def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
         # A walk keeps the coordinates found so far: all budgets together cost as much as the last alone.
-        ends = (pair for some in self._core.walk(dense(row)[0]) for pair in zip(*some, strict=True))
-        for landmarks, (middle, radius) in enumerate(ends, start=1):
-            yield landmarks, middle - radius, middle + radius
+        walk = self._core.walk(row if self.machine.kernel.is_python else dense(row)[0])
+        ends = (pair for some in walk for pair in zip(*some, strict=True))
+        for spent, (middle, radius) in enumerate(ends, start=1 + self._before):
+            yield spent, middle - radius, middle + radius
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {"budget": self.budget}, arrays_of(self.span)
@@ -111,12 +118,22 @@ class Geometry(CertifiedStage):
         return Geometry, (self.machine, self.span, self.budget)
 
 
+def _as_points(machine: Machine, landmarks: Any) -> Any:
+    """Landmarks in the form of the machine's points: objects of any type for a Python kernel."""
+    if machine.of_vectors:
+        return np.ascontiguousarray(landmarks, dtype=np.float64)
+    return as_array(landmarks)
+
+
 def _require_fit(machine: Machine, span: Span) -> None:
     """Raise ValueError unless the arrays have the shapes and signs that `Span.of` gives them."""
     k, c = span.norms.size, machine.n_outputs
-    shapes: dict[str, tuple[int, ...]] = {"points": (k, machine.n_features), "factor": (k, k)}
+    shapes: dict[str, tuple[int, ...]] = {"factor": (k, k)}
     shapes |= dict.fromkeys(("norms", "factor_error", "factor_norm"), (k,))
+    shapes |= {"points": (k, machine.n_features)} if machine.of_vectors else {}
     for name in names_of(Span):
+        if name == "points" and not machine.of_vectors:
+            continue
         array, shape = getattr(span, name), shapes.get(name, (k, c))
         if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"geometry: {name} must be float64 of shape {shape}, got {array.dtype} {array.shape}")

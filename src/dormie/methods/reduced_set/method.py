@@ -10,7 +10,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.methods.base import CalibratedStage, CertifiedStage, Method, Usable, needs_early_stop
+from dormie.methods.base import CalibratedStage, CertifiedStage, Method, Usable, needs_early_stop, needs_vectors
 from dormie.methods.fitting import CalibratedFitting, CertifiedFitting, Effort, arithmetic, attempts
 from dormie.methods.reduced_set.fitting import Reduced, fit
 from dormie.methods.reduced_set.levels import Levels
@@ -28,7 +28,8 @@ class _ReducedSetMethod(Method):
     stages = (ReducedSet, CalibratedReducedSet)
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        return needs_early_stop(self.name, machine)
+        usable = needs_vectors(self.name, machine)
+        return needs_early_stop(self.name, machine) if usable else usable
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         vectors = SharedVectors.of(fitting)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.methods.base import needs_inner_product, require
+from dormie.methods.base import needs_vectors, require
 from dormie.methods.fitting import CannotFit
 from dormie.numerics.cholesky import cholesky, solve_gram
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
@@ -36,7 +36,7 @@ class Projection:
 
     @classmethod
     def of(cls, machine: Machine, points: Any, w: FeatureVector | None) -> Projection:
-        require(needs_inner_product("reduced_set", machine))
+        require(needs_vectors("reduced_set", machine))
         points = np.array(points, dtype=np.float64, order="C")
         if points.ndim != 2 or points.shape[1] != machine.n_features or not len(points):
             raise ValueError(f"reduced_set: vectors must be n x {machine.n_features}, n >= 1, got {points.shape}")

@@ -34,7 +34,7 @@ from dormie.methods.base import (
     Stage,
     arrays_of,
     names_of,
-    needs_inner_product,
+    needs_vectors,
     parameters_from,
     require,
     require_state,
@@ -60,7 +60,7 @@ class _LevelsStage(Stage):
     name = STAGE
 
     def __init__(self, machine: Machine, levels: Levels, half_widths: Floats) -> None:
-        require(needs_inner_product(self.name, machine))
+        require(needs_vectors(self.name, machine))
         require_fit(machine, levels, half_widths)
         half_widths = np.ascontiguousarray(half_widths)
         self.machine = machine

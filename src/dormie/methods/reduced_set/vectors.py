@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped
+from dormie.machine.kernel_memory import memory_of
+from dormie.machine.rows import mapped, some
 from dormie.methods.base import Stage
 from dormie.methods.fitting import CannotFit, CertifiedFitting, arithmetic
 from dormie.methods.reduced_set.norm import Norm, step_work
 from dormie.methods.reduced_set.rescaling import rescaled
 from dormie.methods.reduced_set.stage import ReducedSet
-from dormie.numerics.feature_space import FeatureVector
+from dormie.numerics.feature_space import FeatureVector, require_inner_product
 from dormie.numerics.greedy_order import RadiusGreedy
 
 HOPELESS = 0.01  # share of settled rows below which more vectors will not help
@@ -70,9 +72,14 @@ class SharedVectors:
         self.progress = fitting.progress
         self.most = min(_MOST_VECTORS, machine.n_points, _MOST_COORDINATES // max(machine.n_points, 1))
         self.settled = 1.0
+        if (memory := memory_of(machine.kernel)) is not None:
+            memory.fill_symmetric(machine.points)
+        if machine.kernel.is_python:
+            require_inner_product(machine)
         with arithmetic():
             self.w = FeatureVector.of(machine)
-            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, fitting.rows[:_ROWS]))
+            few = fitting.rows[:_ROWS]
+            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, few) if machine.of_vectors else few)
         self._rows = fitting.rows
         self._work = fitting.effort.moving_work
         self._moved: list[Moved] = []
@@ -85,10 +92,9 @@ class SharedVectors:
         vectors: SharedVectors = fitting.shared["vectors"]
         return vectors
 
-    def first_points(self, n: int) -> Floats:
+    def first_points(self, n: int) -> Any:
         """The first n points in greedy order, or fewer if the order ends early."""
-        points: Floats = self.machine.points[self._greedy.extend(n)]
-        return points
+        return some(self.machine.points, self._greedy.extend(n))
 
     def share_settled(self, stage: Stage) -> float:
         """The share of the sample rows that a stage settles."""

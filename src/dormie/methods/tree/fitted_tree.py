@@ -127,7 +127,7 @@ def _vectors(machine: Machine, targets: Targets, limits: Limits, seed: int) -> t
     """The vectors of the trunk, and those offered to branches."""
     most = np.argsort(-np.abs(machine.weights).sum(axis=1), kind="stable")[:_MOST_POINTS]
     points = some(machine.points, np.sort(most))
-    if not machine.kernel.certifiable:
+    if machine.kernel.is_python or not machine.kernel.positive_semidefinite:
         return points[:0], points
     trunk = int(min(limits.evaluations or np.inf, 2 * _REDUCED) / 2)
     trunk = min(trunk, limits.height or trunk)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.convert import read
+from dormie.lab.papers.decoste2002 import splice
 from dormie.lab.papers.decoste2002.problems import Problem, haberman, misr_stand_in, sonar
 from dormie.lab.papers.decoste2002.walks import Order, build, orders, walk
 from dormie.lab.papers.machines import differences, microseconds, predictor
@@ -25,9 +26,10 @@ from dormie.simplify import simplify
 
 
 def tables(seconds: float) -> Iterator[Table]:
-    """A table for each problem, with `seconds` of measuring for each."""
+    """A table for each problem, with `seconds` of measuring for each, and one over strings."""
     for problem in (sonar(), haberman(), haberman(early=True), misr_stand_in()):
         yield table(problem, seconds)
+    yield splice.table()
 
 
 def table(problem: Problem, seconds: float) -> Table:

@@ -1,0 +1,59 @@
+"""Slow Python kernels: while a plan is made no value is evaluated twice, and stages are weighed by counting values.
+
+A race runs every candidate many times, which takes hours where one kernel value takes a millisecond. Where nearly all
+of the time goes into single kernel values, their number tells as much: every value that is needed is evaluated once and
+remembered, and a stage's time is the number of its evaluations times that of one.
+
+Functions that are quick, or quick for many pairs at once (a matrix product, say), are raced like native kernels: what
+stages compute besides, and how many calls they make, then counts too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Machine
+from dormie.machine.kernel_memory import memory_of, remembering
+from dormie.machine.rows import as_array, unmapped
+from dormie.methods.fitting import Effort
+from dormie.numerics.synthetic_rows import sample_rows
+from dormie.progress import Progress
+
+_SLOW = 1e-6  # seconds of one evaluation; below it, what stages compute besides takes as long
+_PAIRWISE = 4.0  # how many times longer a pair may take in small calls than in large ones
+_TRIED = 8  # rows on which a kernel is timed
+_SAMPLE = 256  # rows to choose the stages by
+_FEWEST = 16
+_SHARE_OF_SAMPLE = 0.25  # of the seconds for kernel evaluations
+
+
+@contextmanager
+def evaluating_once(machine: Machine, progress: Progress) -> Iterator[None]:
+    """A block in which a slow Python kernel is remembered; other kernels are evaluated as always."""
+    if not (machine.kernel.is_python and machine.n_points):
+        yield
+        return
+    with remembering(machine.kernel, progress.say) as memory:
+        few = machine.points[:_TRIED]
+        machine.kernel.matrix(few, machine.points[:1])
+        small = memory.pace
+        machine.kernel.matrix(few, machine.points)
+        if memory.pace > _SLOW and small < _PAIRWISE * memory.pace:
+            yield
+            return
+    yield
+
+
+def rows_to_choose_by(machine: Machine, rows: Any | None, effort: Effort, seed: int) -> Any:
+    """Some of the caller's rows; if there are none, the points, whose kernel values are needed anyway."""
+    if rows is None:
+        rows = unmapped(machine, machine.points) if machine.of_vectors else as_array(machine.points)
+        return sample_rows(machine, rows, _SAMPLE, seed)
+    memory = memory_of(machine.kernel)
+    seconds = 0.0 if memory is None else memory.pace * machine.n_points
+    most = _SAMPLE if seconds == 0 else int(_SHARE_OF_SAMPLE * effort.kernel_seconds / seconds)
+    return sample_rows(machine, rows, int(np.clip(most, _FEWEST, _SAMPLE)), seed)
