@@ -1,7 +1,9 @@
 #include "methods/fast_stopping.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 
@@ -21,12 +23,18 @@ constexpr int W = tile_width<float>;  // terms between two tests
 
 // Whether a coordinate of a mapped row is negative, in real numbers: told from the row itself, without rounding.
 bool has_negatives(const Machine &m, const double *x) {
-    bool any = false;
-    if (!m.center)
-        for (ptrdiff_t j = 0; j < m.features; j++) any |= x[j] < 0;
-    else
-        for (ptrdiff_t j = 0; j < m.features; j++) any |= m.scale[j] > 0 ? x[j] < m.center[j] : x[j] > m.center[j];
-    return any;
+    for (ptrdiff_t j = 0; j < m.features; j++) {
+        const double center = m.center ? m.center[j] : 0;
+        if (m.center && m.scale[j] < 0 ? x[j] > center : x[j] < center) return true;
+    }
+    return false;
+}
+
+// Whether a number has its sign bit set: a negative one keeps it however it is rounded, if need be as -0.
+bool has_signs(const float *x, ptrdiff_t d) {
+    uint32_t any = 0;
+    for (ptrdiff_t j = 0; j < d; j++) any |= std::bit_cast<uint32_t>(x[j]);
+    return any >> 31;
 }
 
 }  // namespace
@@ -81,7 +89,7 @@ class FastStopping::Block {
         for (int r = 0; r < range.count; r++) {
             const ptrdiff_t number = range.number(r);
             const double root = root_of_self(f_.machine_.kernel, space_.block.row(r).norm);
-            rows_[r] = {number, root, one_sided(range.rows, number), false, false};
+            rows_[r] = {number, root, one_sided(range.rows, number, r), false, false};
         }
         done_ = 0;
     }
@@ -146,8 +154,10 @@ class FastStopping::Block {
         bool one_sided, by_tile, settled;
     };
 
-    bool one_sided(const Rows &rows, ptrdiff_t number) {
+    // Row r, whose number among all is given.
+    bool one_sided(const Rows &rows, ptrdiff_t number, int r) {
         if (f_.one_sided_ != OneSided::rows_without_negatives) return f_.one_sided_ == OneSided::every_row;
+        if (!has_signs(space_.block.values(r), f_.machine_.features)) return true;
         return !has_negatives(f_.machine_, rows.row(number, room_.data()));
     }
 
@@ -194,7 +204,9 @@ class FastStopping::Block {
         const LowHigh ends = interval(r);
         const int answer = judge_.settle(ends, f_.machine_.margin, space_.block.row(r).norm);
         judged(number(r), answer, ends);
-        rows_[r].settled = answer != unsettled;
+        if (answer == unsettled) return;
+        rows_[r].settled = true;
+        space_.block.drop(r);
     }
 
     // Whether the interval of row r may settle it within so many tiles, as far as can be told before they are added: an

@@ -204,6 +204,8 @@ def random_machine(rng: Generator) -> Machine:
     rule: Rule = rule_for(outputs, int(rng.integers(6)))
     if rng.random() < 0.1:
         rule = Value(tolerance=float(10.0 ** rng.uniform(-6, 1)), flat=outputs == 1)
+    if rng.random() < 0.3:
+        points = np.abs(points)
     bias = rng.normal(size=outputs)
     return Machine(_random_kernel(rng, points), points, np.clip(weights, -1e300, 1e300), bias, rule, input_map)
 
@@ -268,6 +270,8 @@ def _rows_near_the_decision_boundary(rng: Generator, dense: Dense) -> Floats:
     points = machine.points[rng.integers(0, machine.n_points, size=2 * BOUNDARY_ROWS)]
     scale = np.abs(points).mean() * 10.0 ** rng.uniform(-3, 1, size=(len(points), 1))
     start = points + rng.normal(size=points.shape) * scale
+    if (points >= 0).all() and rng.random() < 0.7:  # rows without negative coordinates too, more or less of them
+        start = np.where(rng.random((len(start), 1)) < rng.random(), np.abs(start), start)
     if machine.input_map is not None:
         start = start * machine.input_map.scale + machine.input_map.center
     ends = np.clip(start, -1e300, 1e300)

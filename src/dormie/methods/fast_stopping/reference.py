@@ -103,7 +103,7 @@ class _PartialSums:
 def _roots(kernel: Kernel, rows: Floats) -> Floats:
     """At least sqrt(K(u, u)) of every row, as a column: it depends on the norm alone, and grows with it."""
     with np.errstate(over="ignore"):
-        norms = np.linalg.norm(rows, axis=1) + LOST_LENGTH
+        norms = np.where(rows.any(axis=1), np.linalg.norm(rows, axis=1) + LOST_LENGTH, 0.0)
         return np.sqrt(kernel.diagonal(norms[:, None]))[:, None] * (1 + 1e-9)
 
 
