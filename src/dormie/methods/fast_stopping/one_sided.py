@@ -38,7 +38,7 @@ class OneSided(IntEnum):
     def among(self, machine: Machine, rows: Any) -> Booleans:
         """Whether each row of an array, not mapped yet, has them."""
         if self is OneSided.ROWS_WITHOUT_NEGATIVES:
-            return ~_negatives(machine, rows).any(axis=1)
+            return np.asarray(~_negatives(machine, rows).any(axis=1))
         return np.full(len(rows), self is OneSided.EVERY_ROW)
 
 
@@ -47,4 +47,4 @@ def _negatives(machine: Machine, rows: Any) -> Booleans:
     if machine.input_map is None:
         return np.asarray(rows < 0)
     center, scale = machine.input_map.center, machine.input_map.scale
-    return np.where(scale > 0, rows < center, rows > center)
+    return np.asarray(np.where(scale > 0, rows < center, rows > center))
