@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
 
+import dormie
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Sign, Value
@@ -273,3 +276,12 @@ def test_a_sigmoid_is_refused() -> None:
     machine, _ = strategies.machine(Sigmoid(0.1), 10, 3)
     with pytest.raises(ValueError, match="positive semi-definite"):
         FastStopping(machine)
+
+
+@pytest.mark.parametrize("kernel", ["poly", "linear"])
+def test_rewriting_keeps_points_without_negatives(kernel: str) -> None:
+    """Only RBF machines are centred, and the points that rewriting keeps it keeps as they are."""
+    X, y = load_digits(return_X_y=True)
+    plan = dormie.compile(SVC(kernel=kernel, degree=3, coef0=1.0).fit(X[:400], y[:400] == 3), methods=["dense"]).plan
+    expected = OneSided.ROWS_WITHOUT_NEGATIVES if kernel == "poly" else OneSided.NO_ROW  # one vector, of both signs
+    assert OneSided.of(plan.machine) is expected
