@@ -89,7 +89,7 @@ class FastStopping::Block {
         for (int r = 0; r < range.count; r++) {
             const ptrdiff_t number = range.number(r);
             const double root = root_of_self(f_.machine_.kernel, space_.block.row(r).norm);
-            rows_[r] = {number, root, one_sided(range.rows, number, r), false, false};
+            rows_[r] = {number, root, one_sided(range.rows, number, r), false, 0};
         }
         done_ = 0;
     }
@@ -108,23 +108,26 @@ class FastStopping::Block {
     }
 
     // Adds the terms of the next panel, and judges every row that they may have settled: judged(row number, answer,
-    // interval). A row that may be settled before the end is added up, and judged, tile by tile. Whether it may be
-    // depends on nothing but the row, and so do the bits of its sums.
+    // interval). A row's terms are added at once up to the tile that may settle it, and then tile by tile. Which tile
+    // that is depends on nothing but the row, and so do the bits of its sums.
     template <class Judged> void pass_panel(const Judged &judged) {
         const int tiles = f_.packed_.tiles_of(done_ / panel_tiles);
-        bool any = false;
-        for (int r = 0; r < count(); r++) any |= rows_[r].by_tile = may_settle(r, tiles - 1);
+        int first = tiles;
+        for (int r = 0; r < count(); r++) first = std::min(first, rows_[r].first = first_test(r, tiles));
         bound_rounding();
-        if (any)
-            pass_tiles(tiles, judged);
-        else
-            products(tiles), done_ += tiles;
-        for (int r = 0; r < count(); r++) {
-            if (rows_[r].settled || rows_[r].by_tile) continue;
-            add(r, 0, tiles);
-            judge(r, judged);
+        products(first);
+        done_ += first;
+        for (int t = first; true; t++) {
+            for (int r = 0; r < count(); r++) {
+                if (rows_[r].settled || t < rows_[r].first) continue;
+                t == rows_[r].first ? add(r, 0, t) : add(r, t - 1, 1);
+                judge(r, judged);
+            }
+            close_up(t < tiles ? 0.75 : 1);
+            if (t == tiles || count() == 0) return;
+            products(1);
+            done_++;
         }
-        close_up(1);
     }
 
     // Calls open(row number) for every row not settled yet.
@@ -151,7 +154,8 @@ class FastStopping::Block {
     struct Row {
         ptrdiff_t number;
         double root;  // at least sqrt(K(x,x))
-        bool one_sided, by_tile, settled;
+        bool one_sided, settled;
+        int first;  // the tiles of this panel that its first test waits for
     };
 
     // Row r, whose number among all is given.
@@ -164,18 +168,11 @@ class FastStopping::Block {
     // The next tile's place in its panel.
     int place() const { return int(done_ % panel_tiles); }
 
-    // Tile by tile to the end of a panel: products of all rows, terms of those that may be settled before.
-    template <class Judged> void pass_tiles(int tiles, const Judged &judged) {
-        for (int t = 0; t < tiles && count() > 0; t++) {
-            products(1);
-            done_++;
-            for (int r = 0; r < count(); r++) {
-                if (rows_[r].settled || !rows_[r].by_tile) continue;
-                add(r, t, 1);
-                judge(r, judged);
-            }
-            if (t + 1 < tiles) close_up(0.75);
-        }
+    // The tiles of a panel after which row r may be settled, or all of them.
+    int first_test(int r, int tiles) {
+        int first = may_settle(r, tiles - 1) ? 1 : tiles;
+        while (first < tiles && !may_settle(r, first)) first++;
+        return first;
     }
 
     // Of all rows, for the points of the next panel.
@@ -275,7 +272,7 @@ class FastStopping::Block {
         rows_[to] = rows_[from];
         roundings_[to] = roundings_[from];
         std::copy_n(sums_of(from), sums_width(f_.machine_), sums_of(to));
-        if (!rows_[to].by_tile) std::copy_n(values_of(from), place() * W, values_of(to));
+        std::copy_n(values_of(from), place() * W, values_of(to));
     }
 
     const FastStopping &f_;
