@@ -63,11 +63,6 @@ FastStopping::FastStopping(const Machine &m, OneSided one_sided)
     }
 }
 
-// What the terms to come can take off an output and add to it.
-struct Tails {
-    double lowering, raising;
-};
-
 // Rows on their way through the panels, closed up as they are settled.
 class FastStopping::Block {
   public:
@@ -156,6 +151,11 @@ class FastStopping::Block {
         double root;  // at least sqrt(K(x,x))
         bool one_sided, settled;
         int first;  // the tiles of this panel that its first test waits for
+    };
+
+    // What the terms to come can take off an output and add to it.
+    struct Tails {
+        double lowering, raising;
     };
 
     // Row r, whose number among all is given.
@@ -298,6 +298,7 @@ void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_
     const ptrdiff_t c = machine_.outputs;
     std::fill_n(answers, rows.n, int64_t(unsettled));
     std::fill_n(terms, rows.n, int64_t(0));
+    if (values) std::fill_n(values, rows.n * c, 0.0);
     each(rows, team, [&](Block &block) {
         while (block.count() > 0 && block.tiles_done() < packed_.tiles && !team.should_stop()) {
             block.pass_panel([&](ptrdiff_t i, int answer, const LowHigh &ends) {
