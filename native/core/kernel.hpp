@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "core/margin.hpp"
 #include "simd/ops.hpp"
 
 namespace dormie {
@@ -34,6 +35,13 @@ inline double diagonal(const Kernel &k, double norm2) {
     }
     const double base = k.gamma * norm2 + k.coef0;
     return k.normalized ? base > 0 : std::pow(base, k.degree);
+}
+
+// At least sqrt(K(u, u)) of a vector of this norm: every kernel here that is an inner product grows with it. Where a
+// normalised kernel lost the norm, see norm_lost.
+inline double root_of_self(const Kernel &k, double norm) {
+    const double length = k.normalized ? norm : norm + Margin::lost_length;
+    return std::sqrt(diagonal(k, length * length)) * (1 + 1e-9) + Margin::lost_length;
 }
 
 struct ScaleOffset {

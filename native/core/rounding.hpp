@@ -20,7 +20,7 @@ namespace dormie {
 template <class T> class Rounding {
   public:
     // Of a row with points no larger than `sizes`.
-    Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row) : m_(m) {
+    Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row) : m_(&m) {
         const double d = double(m.features);
         // What rounding below the normal range may add to a norm; squares leave the range of doubles at 2^-511.
         const double tiny = d * std::fmax(least_normal, 0x1p-400);
@@ -64,7 +64,7 @@ template <class T> class Rounding {
     // Bound on the error of any one kernel value.
     double value_error() const {
         double error = std::min({per_term_, near_ + spread_, most_lost_});
-        if (m_.kernel.kind == KernelKind::polynomial) error *= std::pow(largest_, m_.kernel.degree - 1);
+        if (m_->kernel.kind == KernelKind::polynomial) error *= std::pow(largest_, m_->kernel.degree - 1);
         return usable_ ? 1.001 * error + least_normal : infinity;
     }
 
@@ -77,9 +77,9 @@ template <class T> class Rounding {
         const double of_terms = std::min({per_term_ < infinity ? error_sum * per_term_ : infinity,
                                           near_ < infinity ? error_sum * near_ + weight * spread_ : infinity,
                                           most_lost_ < infinity ? weight * most_lost_ : infinity});
-        // Panels are added one after the other in double, and then the bias.
-        const double of_panels = double(m_.points_count / panel_width<T> + 4) * 0x1p-53;
-        const double of_sums = (gamma(ops<T>().weigh_roundings) + of_panels) * largest_;
+        // Sums of lanes are added one after the other in double, and then the bias.
+        const double of_parts = double(m_->points_count / least_lanes + 4) * 0x1p-53;
+        const double of_sums = (gamma(ops<T>().weigh_roundings) + of_parts) * largest_;
         return 1.001 * (of_terms + error_sum * of_sums + underflow);
     }
 
@@ -87,7 +87,7 @@ template <class T> class Rounding {
     static double bias_error(double bias) { return 0x1p-51 * std::abs(bias); }
 
   private:
-    explicit Rounding(const Machine &m) : m_(m) {}
+    explicit Rounding(const Machine &m) : m_(&m) {}
 
     // At least n u / (1 - n u), without a division: this runs for every row and panel.
     static double gamma(double n) { return n * unit * (1 + 2 * n * unit); }
@@ -95,7 +95,7 @@ template <class T> class Rounding {
     // per_term_ bounds a value's error over its error size: the value itself (rbf), (|v| + slack)^(p-1) (polynomial),
     // or 1. largest_ bounds a value over its error size.
     void set_term_errors(double largest_v) {
-        switch (m_.kernel.kind) {
+        switch (m_->kernel.kind) {
             case KernelKind::rbf: {
                 const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
                 per_term_ = exponent < 1 ? exponent * (1 + exponent) : infinity;
@@ -109,7 +109,7 @@ template <class T> class Rounding {
                 break;
             case KernelKind::polynomial:
                 largest_ = largest_v;
-                per_term_ = m_.kernel.degree * (slack_ + 2 * unit * largest_);
+                per_term_ = m_->kernel.degree * (slack_ + 2 * unit * largest_);
                 break;
         }
     }
@@ -130,8 +130,10 @@ template <class T> class Rounding {
     static constexpr double least_normal = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
     static constexpr double most = sizeof(T) == 4 ? 1e37 : 1e300;  // nothing may come near to overflowing
     static constexpr double lost_size = 64 * least_normal;         // what an error size may lose below the normal range
+    // Terms that are added in T before they are added in double: fast stopping, in float alone, adds tile by tile.
+    static constexpr int least_lanes = sizeof(T) == 4 ? tile_width<T> : panel_width<T>;
     static constexpr double infinity = std::numeric_limits<double>::infinity();
-    const Machine &m_;
+    const Machine *m_;
     double slack_ = 0, per_term_ = 0, largest_ = 1;
     double near_ = infinity, spread_ = 0;
     double most_lost_ = infinity;  // of any one value, even if it came out as 0: an rbf value is at most 1

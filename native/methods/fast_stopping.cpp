@@ -1,7 +1,10 @@
 #include "methods/fast_stopping.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "core/blocks.hpp"
@@ -14,35 +17,48 @@
 namespace dormie {
 
 namespace {
+
 constexpr int block_rows = 128;
+constexpr int W = tile_width<float>;  // terms between two tests
+
+// Whether a coordinate of a mapped row is negative, in real numbers: told from the row itself, without rounding.
+bool has_negatives(const Machine &m, const double *x) {
+    for (ptrdiff_t j = 0; j < m.features; j++) {
+        const double center = m.center ? m.center[j] : 0;
+        if (m.center && m.scale[j] < 0 ? x[j] > center : x[j] < center) return true;
+    }
+    return false;
+}
+
+// Whether a number has its sign bit set: a negative one keeps it however it is rounded, if need be as -0.
+bool has_signs(const float *x, ptrdiff_t d) {
+    uint32_t any = 0;
+    for (ptrdiff_t j = 0; j < d; j++) any |= std::bit_cast<uint32_t>(x[j]);
+    return any >> 31;
+}
+
 }  // namespace
 
-FastStopping::FastStopping(const Machine &m, bool nonnegative)
+FastStopping::FastStopping(const Machine &m, OneSided one_sided)
     : machine_(m),
+      one_sided_(one_sided),
       packed_(m, true),
-      lowering_(size_t(packed_.panels + 1) * m.outputs),
-      raising_(size_t(packed_.panels + 1) * m.outputs) {
-    constexpr double up = 1 + 1e-9;  // more than the rounding of a tail, square root and diagonal included
+      negative_(size_t(packed_.tiles + 1) * m.outputs),
+      positive_(size_t(packed_.tiles + 1) * m.outputs) {
+    constexpr double up = 1 + 1e-9;  // more than the rounding of a tail
     const ptrdiff_t c = m.outputs;
-    std::vector<double> roots(size_t(m.points_count));  // sqrt(K(s,s))
-    for (ptrdiff_t i = 0; i < m.points_count; i++) {
+    for (ptrdiff_t i = m.points_count - 1; i >= 0; i--) {
         const double *s = m.points + i * m.features;
         const double norm2 = squared_norm(s, m.features);
-        roots[i] = std::sqrt(norm_lost(m.kernel, s, m.features, norm2) ? 1 : diagonal(m.kernel, norm2));
-    }
-    for (ptrdiff_t p = packed_.panels - 1; p >= 0; p--) {
-        const ptrdiff_t from = p * panel_width<float>;
-        const ptrdiff_t to = std::min<ptrdiff_t>(from + panel_width<float>, m.points_count);
+        const double root = norm_lost(m.kernel, s, m.features, norm2) ? 1 : root_of_self(m.kernel, std::sqrt(norm2));
+        const ptrdiff_t at = i / W * c;
         for (ptrdiff_t o = 0; o < c; o++) {
-            double lowering = 0, raising = 0;
-            for (ptrdiff_t i = from; i < to; i++) {
-                const double weight = m.weights[i * c + o];
-                const double size = std::abs(weight) * roots[i] * up;
-                if (weight < 0 || !nonnegative) lowering += size;
-                if (weight > 0 || !nonnegative) raising += size;
+            if (i % W == W - 1 || i == m.points_count - 1) {  // the first of a tile
+                negative_[at + o] = negative_[at + c + o];
+                positive_[at + o] = positive_[at + c + o];
             }
-            lowering_[p * c + o] = lowering_[(p + 1) * c + o] + lowering;
-            raising_[p * c + o] = raising_[(p + 1) * c + o] + raising;
+            const double weight = m.weights[i * c + o];
+            (weight < 0 ? negative_ : positive_)[at + o] += std::abs(weight) * root * up;
         }
     }
 }
@@ -56,66 +72,216 @@ class FastStopping::Block {
           judge_(f_.machine_.rule, f_.machine_.outputs),
           low_(f_.machine_.outputs),
           high_(f_.machine_.outputs),
-          numbers_(capacity) {
+          room_(f_.machine_.features),
+          votes_(f_.machine_.rule.kind == RuleKind::vote ? f_.machine_.rule.classes : 0),
+          rows_(capacity) {
         open_.reserve(capacity);
+        roundings_.reserve(capacity);
     }
 
     void fill(const RowRange &range) {
         space_.fill(range);
-        for (int r = 0; r < range.count; r++) numbers_[r] = range.number(r);
+        for (int r = 0; r < range.count; r++) {
+            const ptrdiff_t number = range.number(r);
+            const double root = root_of_self(f_.machine_.kernel, space_.block.row(r).norm);
+            rows_[r] = {number, root, one_sided(range.rows, number, r), false, 0};
+        }
         done_ = 0;
     }
 
     int count() const { return space_.block.count(); }
-    ptrdiff_t number(int r) const { return numbers_[r]; }
-    ptrdiff_t panels_done() const { return done_; }
+    ptrdiff_t number(int r) const { return rows_[r].number; }
+    ptrdiff_t tiles_done() const { return done_; }
+    int64_t terms_done() const { return std::min<int64_t>(done_ * W, f_.machine_.points_count); }
 
-    void advance() { add_panel<float, true>(f_.machine_, f_.packed_, done_++, space_, space_.sums.data()); }
-
-    // Judges every row after the panels so far: judged(row number, answer, interval). Rows left open stay.
-    template <class Judged> void settle(const Judged &judged) {
-        open_.clear();
-        for (int r = 0; r < count(); r++) {
-            const LowHigh ends = interval(r);
-            const int answer = judge_.settle(ends, f_.machine_.margin, space_.block.row(r).norm);
-            judged(number(r), answer, ends);
-            if (answer == unsettled) open_.push_back(r);
-        }
-        if (int(open_.size()) < count()) keep_open();
+    // Adds the terms of the next tiles of a panel, all at once.
+    void advance(int tiles) {
+        bound_rounding();
+        products(tiles);
+        done_ += tiles;
+        for (int r = 0; r < count(); r++) add(r, 0, tiles);
     }
 
-    // Of row r, after the panels so far.
+    // Adds the terms of the next panel, and judges every row that they may have settled: judged(row number, answer,
+    // interval). A row's terms are added at once up to the tile that may settle it, and then tile by tile. Which tile
+    // that is depends on nothing but the row, and so do the bits of its sums.
+    template <class Judged> void pass_panel(const Judged &judged) {
+        const int tiles = f_.packed_.tiles_of(done_ / panel_tiles);
+        int first = tiles;
+        for (int r = 0; r < count(); r++) first = std::min(first, rows_[r].first = first_test(r, tiles));
+        bound_rounding();
+        products(first);
+        done_ += first;
+        for (int t = first; true; t++) {
+            for (int r = 0; r < count(); r++) {
+                if (rows_[r].settled || t < rows_[r].first) continue;
+                t == rows_[r].first ? add(r, 0, t) : add(r, t - 1, 1);
+                judge(r, judged);
+            }
+            close_up(t < tiles ? 0.75 : 1);
+            if (t == tiles || count() == 0) return;
+            products(1);
+            done_++;
+        }
+    }
+
+    // Calls open(row number) for every row not settled yet.
+    template <class Open> void each_open(const Open &open) const {
+        for (int r = 0; r < count(); r++)
+            if (!rows_[r].settled) open(number(r));
+    }
+
+    // Of row r, after the tiles so far.
     LowHigh interval(int r) {
         const ptrdiff_t c = f_.machine_.outputs;
-        const RowTraits &row = space_.block.row(r);
-        const double self = row.lost ? 1 : diagonal(f_.machine_.kernel, row.norm * row.norm);
-        const double root = std::sqrt(self) * (1 + 1e-9);
-        const double *sums = space_.sums.data() + r * sums_width(f_.machine_);
+        const double *sums = sums_of(r);
         for (ptrdiff_t o = 0; o < c; o++) {
-            const double middle = sums[o] + f_.machine_.bias[o];
             const double rounding = sums[c + o] + Rounding<float>::bias_error(f_.machine_.bias[o]);
-            low_[o] = middle - rounding - root * f_.lowering_[done_ * c + o];
-            high_[o] = middle + rounding + root * f_.raising_[done_ * c + o];
+            const Tails tails = tails_of(r, o, done_);
+            low_[o] = middle(r, o) - rounding - tails.lowering;
+            high_[o] = middle(r, o) + rounding + tails.raising;
             forget_ends_unless_finite(low_[o], high_[o]);
         }
         return {low_.data(), high_.data()};
     }
 
   private:
-    void keep_open() {
-        const ptrdiff_t width = sums_width(f_.machine_);
-        for (int r = 0; r < int(open_.size()); r++) {
-            numbers_[r] = numbers_[open_[r]];
-            std::copy_n(space_.sums.data() + open_[r] * width, width, space_.sums.data() + r * width);
+    struct Row {
+        ptrdiff_t number;
+        double root;  // at least sqrt(K(x,x))
+        bool one_sided, settled;
+        int first;  // the tiles of this panel that its first test waits for
+    };
+
+    // What the terms to come can take off an output and add to it.
+    struct Tails {
+        double lowering, raising;
+    };
+
+    // Row r, whose number among all is given.
+    bool one_sided(const Rows &rows, ptrdiff_t number, int r) {
+        if (f_.one_sided_ != OneSided::rows_without_negatives) return f_.one_sided_ == OneSided::every_row;
+        if (!has_signs(space_.block.values(r), f_.machine_.features)) return true;
+        return !has_negatives(f_.machine_, rows.row(number, room_.data()));
+    }
+
+    // The next tile's place in its panel.
+    int place() const { return int(done_ % panel_tiles); }
+
+    // The tiles of a panel after which row r may be settled, or all of them.
+    int first_test(int r, int tiles) {
+        int first = may_settle(r, tiles - 1) ? 1 : tiles;
+        while (first < tiles && !may_settle(r, first)) first++;
+        return first;
+    }
+
+    // Of all rows, for the points of the next panel.
+    void bound_rounding() {
+        roundings_.clear();
+        for (int r = 0; r < count(); r++)
+            roundings_.emplace_back(f_.machine_, f_.packed_.panel_sizes[done_ / panel_tiles], space_.block.row(r));
+    }
+
+    // Of all rows with the next tiles.
+    void products(int tiles) { space_.block.products(f_.packed_, done_, tiles, space_.values.get() + place() * W); }
+
+    // Adds the terms of one row with tiles of the panel, from a place in it.
+    void add(int r, int from, int tiles) {
+        const Machine &m = f_.machine_;
+        const ptrdiff_t panel = (done_ - 1) / panel_tiles;
+        const PanelWeights<float> &weights = f_.packed_.panel_weights[panel];
+        const float *lane_offset = f_.packed_.lane_offset.get() + (panel * panel_tiles + from) * W;
+        float *values = values_of(r) + from * W, *errors = own_error_sizes(m) ? space_.errors.get() : nullptr;
+        evaluate_row<float>(m, space_.block.row(r), roundings_[r].slack(), lane_offset, tiles * W, values, errors);
+        weigh_row<float, true>(m, roundings_[r], weights.tiles(from, tiles), tiles * W, values, errors, sums_of(r));
+    }
+
+    template <class Judged> void judge(int r, const Judged &judged) {
+        if (!may_settle(r, 0)) return;
+        const LowHigh ends = interval(r);
+        const int answer = judge_.settle(ends, f_.machine_.margin, space_.block.row(r).norm);
+        judged(number(r), answer, ends);
+        if (answer == unsettled) return;
+        rows_[r].settled = true;
+        space_.block.drop(r);
+    }
+
+    // Whether the interval of row r may settle it within so many tiles, as far as can be told before they are added: an
+    // end moves by no more than what leaves its tail. Rounding and the margin are left out, which only widen.
+    bool may_settle(int r, int ahead) {
+        const Rule &rule = f_.machine_.rule;
+        for (ptrdiff_t o = 0; o < f_.machine_.outputs; o++) {
+            const Tails now = tails_of(r, o, done_), then = tails_of(r, o, done_ + ahead);
+            if (rule.kind == RuleKind::value && then.lowering + then.raising > 2 * rule.tolerance) return false;
+            low_[o] = middle(r, o) + (now.raising - then.raising) - then.lowering;
+            high_[o] = middle(r, o) - (now.lowering - then.lowering) + then.raising;
         }
+        switch (rule.kind) {
+            case RuleKind::sign: return low_[0] >= 0 || high_[0] <= 0;
+            case RuleKind::vote: return has_half_the_votes();
+            case RuleKind::argmax: return exceeds_second();
+            case RuleKind::value: return true;
+        }
+        return true;
+    }
+
+    // Whether some class may have half of its votes: a winner has no fewer, since no class may have more than it.
+    bool has_half_the_votes() {
+        const int classes = f_.machine_.rule.classes;
+        std::fill(votes_.begin(), votes_.end(), 0);
+        for (int a = 0, o = 0; a < classes; a++)
+            for (int b = a + 1; b < classes; b++, o++) votes_[a] += low_[o] > 0, votes_[b] += high_[o] <= 0;
+        return 2 * *std::max_element(votes_.begin(), votes_.end()) >= classes - 1;
+    }
+
+    // Whether some low end is above all high ends but one, which may be its own.
+    bool exceeds_second() const {
+        double lowest = -std::numeric_limits<double>::infinity(), first = lowest, second = lowest;
+        for (size_t o = 0; o < low_.size(); o++) {
+            lowest = std::max(lowest, low_[o]);
+            second = std::max(second, std::min(first, high_[o]));
+            first = std::max(first, high_[o]);
+        }
+        return lowest > second;
+    }
+
+    double *sums_of(int r) { return space_.sums.data() + r * sums_width(f_.machine_); }
+    float *values_of(int r) { return space_.values.get() + r * ptrdiff_t(panel_stride<float>); }
+    double middle(int r, ptrdiff_t o) { return sums_of(r)[o] + f_.machine_.bias[o]; }
+
+    // Of output o after so many tiles.
+    Tails tails_of(int r, ptrdiff_t o, ptrdiff_t tiles) const {
+        const ptrdiff_t at = tiles * f_.machine_.outputs + o;
+        const double negative = rows_[r].root * f_.negative_[at], positive = rows_[r].root * f_.positive_[at];
+        return rows_[r].one_sided ? Tails{negative, positive} : Tails{negative + positive, negative + positive};
+    }
+
+    // The open rows, ascending, close up once they are no more than a share of all: within a panel, laying them out
+    // anew takes about as long as a tile.
+    void close_up(double share) {
+        open_.clear();
+        for (int r = 0; r < count(); r++)
+            if (!rows_[r].settled) open_.push_back(r);
+        if (int(open_.size()) == count() || double(open_.size()) > share * count()) return;
+        for (int r = 0; r < int(open_.size()); r++)
+            if (open_[r] != r) move(open_[r], r);
         space_.block.keep(open_);
+    }
+
+    void move(int from, int to) {
+        rows_[to] = rows_[from];
+        roundings_[to] = roundings_[from];
+        std::copy_n(sums_of(from), sums_width(f_.machine_), sums_of(to));
+        std::copy_n(values_of(from), place() * W, values_of(to));
     }
 
     const FastStopping &f_;
     Workspace<float> space_;
     Judge judge_;
-    std::vector<double> low_, high_;
-    std::vector<ptrdiff_t> numbers_;
+    std::vector<double> low_, high_, room_;
+    std::vector<int> votes_;
+    std::vector<Row> rows_;
+    std::vector<Rounding<float>> roundings_;
     std::vector<int> open_;
     ptrdiff_t done_ = 0;
 };
@@ -132,24 +298,25 @@ void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_
     const ptrdiff_t c = machine_.outputs;
     std::fill_n(answers, rows.n, int64_t(unsettled));
     std::fill_n(terms, rows.n, int64_t(0));
+    if (values) std::fill_n(values, rows.n * c, 0.0);
     each(rows, team, [&](Block &block) {
-        while (block.count() > 0 && block.panels_done() < packed_.panels && !team.should_stop()) {
-            block.advance();
-            const int64_t so_far = std::min<int64_t>(block.panels_done() * panel_width<float>, machine_.points_count);
-            block.settle([&](ptrdiff_t i, int answer, const LowHigh &ends) {
+        while (block.count() > 0 && block.tiles_done() < packed_.tiles && !team.should_stop()) {
+            block.pass_panel([&](ptrdiff_t i, int answer, const LowHigh &ends) {
                 answers[i] = answer;
-                terms[i] = so_far;
+                terms[i] = block.terms_done();
                 if (values) std::transform(ends.low, ends.low + c, ends.high, values + i * c, middle_of);
             });
         }
+        block.each_open([&](ptrdiff_t i) { terms[i] = block.terms_done(); });
     });
 }
 
 void FastStopping::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const {
     const ptrdiff_t c = machine_.outputs;
-    const ptrdiff_t panels = std::min((budget + panel_width<float> - 1) / panel_width<float>, packed_.panels);
+    const ptrdiff_t tiles = std::min((budget + W - 1) / W, packed_.tiles);
     each(rows, team, [&](Block &block) {
-        while (block.panels_done() < panels && !team.should_stop()) block.advance();
+        while (block.tiles_done() < tiles && !team.should_stop())
+            block.advance(int(std::min<ptrdiff_t>(panel_tiles, tiles - block.tiles_done())));
         for (int r = 0; r < block.count(); r++) {
             const LowHigh ends = block.interval(r);
             std::copy_n(ends.low, c, low + block.number(r) * c);

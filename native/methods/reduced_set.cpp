@@ -15,8 +15,7 @@ namespace dormie {
 namespace {
 
 constexpr int W = tile_width<float>;
-constexpr int ask_from = 8;             // rows: with fewer, a level takes hardly longer than asking whether to stop
-constexpr double lost_length = 1e-150;  // more than a norm loses when squares leave the range of doubles
+constexpr int ask_from = 8;  // rows: with fewer, a level takes hardly longer than asking whether to stop
 
 Machine over_vectors(Machine m, const Vectors &vectors, ptrdiff_t count, const double *weights) {
     m.points_count = count;
@@ -32,12 +31,6 @@ Machine points_only(Machine m) {
 
 // As many as keep the kernel values in the second-level cache.
 int rows_at_once(ptrdiff_t panels) { return int(std::clamp<ptrdiff_t>(256 / panels, 32, 128)); }
-
-// At least sqrt(K(x,x)): every kernel here grows with the norm. Where a normalised one lost it, see norm_lost.
-double root_of_self(const Kernel &kernel, const RowTraits &row) {
-    const double norm = kernel.normalized ? row.norm : row.norm + lost_length;
-    return std::sqrt(diagonal(kernel, norm * norm)) * (1 + 1e-9) + lost_length;
-}
 
 }  // namespace
 
@@ -61,7 +54,7 @@ class ReducedSet::Block {
         rows_.fill(range);
         for (int r = 0; r < range.count; r++) {
             numbers_[r] = range.number(r);
-            roots_[r] = root_of_self(s_.machine_.kernel, rows_.row(r));
+            roots_[r] = root_of_self(s_.machine_.kernel, rows_.row(r).norm);
         }
         tiles_done_ = 0;
     }
@@ -103,7 +96,7 @@ class ReducedSet::Block {
         for (ptrdiff_t p = 0; p < ptrdiff_t(level.panels.size()); p++) {
             const ptrdiff_t left = (level.size - p * panel_width<float> + W - 1) / W;
             const Rounding<float> rounding(m, s_.packed_.panel_sizes[p], rows_.row(r));
-            weigh_row<float, true>(m, rounding, level.panels[p], int(std::min<ptrdiff_t>(left, panel_tiles)) * W,
+            weigh_row<float, true>(m, rounding, level.panels[p].all(), int(std::min<ptrdiff_t>(left, panel_tiles)) * W,
                                    row_of(values_, p, r), row_of(errors_, p, r), sums_.data());
         }
         for (ptrdiff_t o = 0; o < c; o++) {

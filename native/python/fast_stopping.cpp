@@ -9,8 +9,8 @@ namespace {
 
 class BoundFastStopping {
   public:
-    BoundFastStopping(std::shared_ptr<Kept> kept, bool nonnegative)
-        : kept_(std::move(kept)), stopping_(kept_->machine, nonnegative) {}
+    BoundFastStopping(std::shared_ptr<Kept> kept, int one_sided)
+        : kept_(std::move(kept)), stopping_(kept_->machine, OneSided(one_sided)) {}
 
     Decisions decide(const Rows &rows, int threads) const {
         int64_t *term;
@@ -40,12 +40,13 @@ class BoundFastStopping {
 void bind_fast_stopping(nb::module_ &m) {
     nb::class_<BoundFastStopping> fast_stopping(m, "FastStopping", "Fast stopping (Muller 2004).");
     fast_stopping.def(
-        nb::init<std::shared_ptr<Kept>, bool>(), "machine"_a, "nonnegative"_a,
-        "The points of the machine are in the order in which they are added. nonnegative: of the kernel.");
+        nb::init<std::shared_ptr<Kept>, int>(), "machine"_a, "one_sided"_a,
+        "The points of the machine are in the order in which they are added. one_sided: which rows have no negative "
+        "kernel value, 0 none, 1 those without negative mapped coordinates, 2 all.");
     bind_rows(fast_stopping, "decide", &BoundFastStopping::decide,
               "Answers, whether each row is settled, and its kernel evaluations.");
     bind_rows(fast_stopping, "interval", &BoundFastStopping::interval,
-              "Low and high ends of every output after `budget` terms, rounded up to whole panels.", "budget"_a);
+              "Low and high ends of every output after `budget` terms, rounded up to whole tiles of 32.", "budget"_a);
 }
 
 }  // namespace dormie

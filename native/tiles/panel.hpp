@@ -45,23 +45,22 @@ void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane
                            errors, lanes);
 }
 
-// Adds one panel's terms of one row: outputs to sums[0..outputs), and with `radii` what rounding may have done to each
+// Adds some lanes' terms of one row: outputs to sums[0..outputs), and with `radii` what rounding may have done to each
 // to the numbers after them. The size of the errors is summed once for all outputs of a panel, by their largest weight:
 // that costs one more output, not as many again, and outputs that a panel does not touch (most, in a one-vs-one
 // machine) are not charged for it. errors: null unless they have sizes of their own.
 template <class T, bool radii>
-void weigh_row(const Machine &m, const Rounding<T> &rounding, const PanelWeights<T> &weights, int lanes,
-               const T *values, const T *errors, double *sums) {
+void weigh_row(const Machine &m, const Rounding<T> &rounding, const LaneWeights<T> &weights, int lanes, const T *values,
+               const T *errors, double *sums) {
     const auto &op = ops<T>();
     const bool sizes_are_values = radii && m.kernel.kind == KernelKind::rbf;
-    const int outputs = int(weights.slots.size()) - 1;
     double &error_sum = sums[2 * m.outputs];
     error_sum = errors || sizes_are_values ? 0 : weights.total;
-    op.weigh(values, weights.weights.get(), lanes, weights.slots.data(), outputs + sizes_are_values, sums);
-    if (errors) op.weigh(errors, weights.largest(), lanes, weights.slots.data() + outputs, 1, sums);
+    op.weigh(values, weights.weights, lanes, weights.slots, weights.outputs + sizes_are_values, sums);
+    if (errors) op.weigh(errors, weights.largest(), lanes, weights.slots + weights.outputs, 1, sums);
     if (!radii) return;
     const double error = rounding.sum_error(error_sum, weights.total, lanes);
-    for (int a = 0; a < outputs; a++) sums[m.outputs + weights.slots[a]] += error;
+    for (int a = 0; a < weights.outputs; a++) sums[m.outputs + weights.slots[a]] += error;
 }
 
 template <class T, bool radii>
@@ -75,7 +74,8 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
         const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         evaluate_row<T>(m, row, errors ? rounding.slack() : T(0), lane_offset, lanes, values, errors);
-        weigh_row<T, radii>(m, rounding, packed.panel_weights[panel], lanes, values, errors, sums + r * sums_width(m));
+        weigh_row<T, radii>(m, rounding, packed.panel_weights[panel].all(), lanes, values, errors,
+                            sums + r * sums_width(m));
     }
 }
 
@@ -90,8 +90,8 @@ void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values,
                                nullptr, lanes);
-        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel], lanes,
-                            values, nullptr, sums + r * sums_width(m));
+        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel].all(),
+                            lanes, values, nullptr, sums + r * sums_width(m));
     }
 }
 

@@ -1,8 +1,9 @@
-// The weights of one panel of points, for the outputs that have any in it.
+// The weights of one panel of points, or of one of its tiles, for the outputs that have any in the panel.
 #pragma once
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/aligned.hpp"
@@ -10,6 +11,16 @@
 #include "simd/ops.hpp"
 
 namespace dormie {
+
+// The weights of adjacent lanes of a panel; the arrays are the panel's.
+template <class T> struct LaneWeights {
+    const T *weights;  // a row for each output, panel_width apart, and one of the largest
+    const int32_t *slots;
+    int outputs;
+    double total;
+
+    const T *largest() const { return weights + outputs * panel_width<T>; }
+};
 
 template <class T> class PanelWeights {
   public:
@@ -34,7 +45,16 @@ template <class T> class PanelWeights {
             T &rounded_up = largest()[i - from];
             rounded_up = T(size * (1 + 1e-6) + 1e-37);
             total += double(rounded_up);
+            tile_totals_[(i - from) / tile_width<T>] += double(rounded_up);
         }
+    }
+
+    LaneWeights<T> all() const { return {weights.get(), slots.data(), outputs(), total}; }
+
+    // Of some of its tiles.
+    LaneWeights<T> tiles(int from, int count) const {
+        const double part = std::accumulate(tile_totals_ + from, tile_totals_ + from + count, 0.0);
+        return {weights.get() + from * tile_width<T>, slots.data(), outputs(), part};
     }
 
     T *largest() const { return weights.get() + (slots.size() - 1) * panel_width<T>; }
@@ -44,6 +64,11 @@ template <class T> class PanelWeights {
     // A row of panel_width for each slot; the last is, for each point, the largest |weight|, rounded up.
     Aligned<T> weights;
     double total = 0;  // of the largest weights
+
+  private:
+    int outputs() const { return int(slots.size()) - 1; }
+
+    double tile_totals_[panel_tiles] = {};
 };
 
 }  // namespace dormie

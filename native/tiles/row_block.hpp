@@ -43,6 +43,11 @@ template <class T> class RowBlock {
         lay_out();
     }
 
+    // Row r stays where it is, but its products are not wanted any more: as a list it costs nothing from now on.
+    void drop(int r) {
+        if (by_nonzeros_) std::fill_n(bounds_.begin() + r * (chunks_ + 1), chunks_ + 1, 0);
+    }
+
     int count() const { return count_; }
     const RowTraits &row(int r) const { return rows_[r]; }
     // The row itself, mapped and rounded.

@@ -6,6 +6,7 @@ Shapes and styles come from hypothesis, which shrinks them; the numbers inside c
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,15 @@ def machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
         rng = np.random.default_rng(features)
         input_map = Affine(rng.normal(size=features), rng.uniform(0.5, 2, size=features))
         made = Machine(made.kernel, made.points, made.weights, made.bias, made.rule, input_map)
-    return made, rows
+    return without_negatives(made, rows) if draw(st.booleans()) else (made, rows)
+
+
+def without_negatives(made: Machine, rows: Floats) -> tuple[Machine, Floats]:
+    """The machine without negative coordinates of points, and mapped rows of which only the first may have some."""
+    center, scale = (0.0, 1.0) if made.input_map is None else (made.input_map.center, made.input_map.scale)
+    folded = center + np.abs(rows - center) * np.sign(scale)
+    folded[:1] = rows[:1]
+    return replace(made, points=np.abs(made.points)), folded
 
 
 def _log_uniform(rng: Generator, shape: Any, low: float, high: float) -> Floats:
@@ -192,4 +201,5 @@ def adversarial_machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
     if draw(st.integers(0, 3)) == 0:
         input_map = Affine(_log_uniform(rng, features, -3, 6), _log_uniform(rng, features, -3, 3))
         rows = np.clip(rows, -1e290, 1e290) * input_map.scale + input_map.center
-    return Machine(draw(adversarial_kernels()), points, weights, bias, rule, input_map), rows
+    made = Machine(draw(adversarial_kernels()), points, weights, bias, rule, input_map)
+    return without_negatives(made, rows) if draw(st.booleans()) else (made, rows)

@@ -205,8 +205,15 @@ def random_machine(rng: Generator) -> Machine:
     rule: Rule = rule_for(outputs, int(rng.integers(6)))
     if rng.random() < 0.1:
         rule = Value(tolerance=float(10.0 ** rng.uniform(-6, 1)), flat=outputs == 1)
+    if _beside(rng).random() < 0.3:
+        points = np.abs(points)
     bias = rng.normal(size=outputs)
     return Machine(_random_kernel(rng, points), points, np.clip(weights, -1e300, 1e300), bias, rule, input_map)
+
+
+def _beside(rng: Generator) -> Generator:
+    """A generator of its own, so that what it is asked for leaves the cases of all seeds as they were."""
+    return rng.spawn(1)[0]
 
 
 def _of(styles: dict[str, Any], rng: Generator, shape: tuple[int, int]) -> Floats:
@@ -273,6 +280,9 @@ def _rows_near_the_decision_boundary(rng: Generator, dense: Dense) -> Floats:
     points = machine.points[rng.integers(0, machine.n_points, size=2 * BOUNDARY_ROWS)]
     scale = np.abs(points).mean() * 10.0 ** rng.uniform(-3, 1, size=(len(points), 1))
     start = points + rng.normal(size=points.shape) * scale
+    if (points >= 0).all():  # rows without negative coordinates too, more or less of them
+        chance = _beside(rng)
+        start = np.where(chance.random((len(start), 1)) < chance.random(), np.abs(start), start)
     if machine.input_map is not None:
         start = start * machine.input_map.scale + machine.input_map.center
     ends = np.clip(start, -1e300, 1e300)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dormie.machine.margin import Margin
+from dormie.methods.fast_stopping.one_sided import OneSided
 from dormie.numerics import rounding
 from tests.slow import soak
 
@@ -12,7 +13,7 @@ from tests.slow import soak
 def test_every_answer_near_the_decision_boundary_is_right() -> None:
     tally = list(soak.soak(30_000, seed=1_000_000))[-1]
     assert tally.rows >= 30_000
-    for stage in ("geometry", "reduced_set"):
+    for stage in ("fast_stopping", "geometry", "reduced_set"):
         assert tally.settled[stage] > 0.3 * tally.seen[stage]
     assert tally.inside > 100
     assert tally.by_source > 10
@@ -29,6 +30,12 @@ def test_the_soak_finds_answers_that_are_not_the_models_own(monkeypatch: pytest.
     """Without a margin, rows on the decision boundary are settled by whatever rounding makes of them."""
     monkeypatch.setattr("dormie.numerics.backend.margin", lambda machine: Margin.none(machine.n_outputs))
     with pytest.raises(soak.Disagreement, match=r"again: python -m tests.slow.soak 1 "):
+        list(soak.soak(200_000))
+
+
+def test_the_soak_finds_tails_that_are_one_sided_where_values_may_be_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OneSided, "of", lambda _: OneSided.EVERY_ROW)
+    with pytest.raises(soak.Disagreement, match=r"fast_stopping(.|\n)*again: python -m tests.slow.soak 1 "):
         list(soak.soak(200_000))
 
 

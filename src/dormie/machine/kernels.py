@@ -1,7 +1,8 @@
 """Kernel functions K(u, v), and the properties of each that bounds may rely on.
 
 Bounds that use geometry (Cauchy-Schwarz, projections) require `positive_semidefinite`; one-sided bounds require
-`nonnegative`. `matrix` computes a kernel matrix with NumPy, and tests compare the native core with it.
+`nonnegative`, or `nonnegative_in_orthant` and vectors without negative coordinates. `matrix` computes a kernel matrix
+with NumPy, and tests compare the native core with it.
 
 "How to add a kernel" in CONTRIBUTING.md lists what a new kernel needs besides a class here: every guarantee rests on
 bounds of its rounding. Until it has them, `Custom` serves.
@@ -85,6 +86,11 @@ class Kernel(ABC):
         """Whether K(u, v) >= 0 for all u, v."""
 
     @property
+    def nonnegative_in_orthant(self) -> bool:
+        """Whether K(u, v) >= 0 for all vectors u, v without negative coordinates."""
+        return self.nonnegative
+
+    @property
     def is_python(self) -> bool:
         """Whether K is a Python function: then evaluations are dear, and rows may be objects of any type."""
         return False
@@ -133,6 +139,10 @@ class Linear(Kernel):
     @property
     def nonnegative(self) -> bool:
         return False
+
+    @property
+    def nonnegative_in_orthant(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -187,6 +197,10 @@ class Polynomial(Kernel):
     @property
     def nonnegative(self) -> bool:
         return self.degree % 2 == 0
+
+    @property
+    def nonnegative_in_orthant(self) -> bool:
+        return self.nonnegative or self.coef0 >= 0
 
 
 @dataclass(frozen=True)
@@ -345,6 +359,10 @@ class Normalized(Kernel):
     @property
     def nonnegative(self) -> bool:
         return self.kernel.nonnegative
+
+    @property
+    def nonnegative_in_orthant(self) -> bool:
+        return self.kernel.nonnegative_in_orthant
 
 
 @dataclass(frozen=True)

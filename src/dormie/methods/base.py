@@ -118,7 +118,10 @@ class CertifiedStage(Stage):
         """
 
     def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
-        """The kernel evaluations spent on one row (1 x d), and its interval, budget by budget; computed lazily."""
+        """The kernel evaluations spent on one row (1 x d), and its interval, budget by budget; computed lazily.
+
+        A stage whose intervals begin anew, and have many budgets, may leave some out.
+        """
         for budget in self.budgets:
             low, high = self.interval(row, budget)
             yield budget, low[0], high[0]

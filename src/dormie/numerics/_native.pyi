@@ -70,9 +70,9 @@ class SourceSum:
 class FastStopping:
     """Fast stopping (Muller 2004)."""
 
-    def __init__(self, machine: Machine, nonnegative: bool) -> None:
+    def __init__(self, machine: Machine, one_sided: int) -> None:
         """
-        The points of the machine are in the order in which they are added. nonnegative: of the kernel.
+        The points of the machine are in the order in which they are added. one_sided: which rows have no negative kernel value, 0 none, 1 those without negative mapped coordinates, 2 all.
         """
 
     def decide(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
@@ -80,7 +80,7 @@ class FastStopping:
 
     def interval(self, rows: object, budget: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """
-        Low and high ends of every output after `budget` terms, rounded up to whole panels.
+        Low and high ends of every output after `budget` terms, rounded up to whole tiles of 32.
         """
 
 class Geometry:

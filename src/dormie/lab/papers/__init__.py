@@ -16,6 +16,7 @@ from dormie.lab.papers.decoste2002 import figures as decoste2002_figures
 from dormie.lab.papers.decoste2002 import tables as decoste2002
 from dormie.lab.papers.decoste2003 import figures as decoste2003_figures
 from dormie.lab.papers.decoste2003 import tables as decoste2003
+from dormie.lab.papers.muller2004 import figures as muller2004_figures
 from dormie.lab.papers.muller2004 import tables as muller2004
 from dormie.lab.papers.table import Table
 from dormie.lab.papers.ukkonen2010 import tables as ukkonen2010
@@ -35,7 +36,9 @@ class Paper:
 
 
 PAPERS = {
-    "muller2004": Paper("Muller, Fast Stopping in Support Vector Machine Classifiers, 2004", muller2004.tables),
+    "muller2004": Paper(
+        "Muller, Fast Stopping in Support Vector Machine Classifiers, 2004", muller2004.tables, muller2004_figures.draw
+    ),
     "decoste2002": Paper(
         "DeCoste, Anytime Interval-Valued Outputs for Kernel Machines, ICML 2002",
         decoste2002.tables,

@@ -4,12 +4,14 @@ Points are sorted by |beta| sqrt(K(s,s)), the maximum over the outputs. After k 
 
     |G(x) - b - P_k| <= sqrt(K(x,x)) * sum_{i>k} |beta_i| sqrt(K(s_i,s_i)).
 
-If the kernel is never negative, the low end needs only the tail of the negative weights, and the high end only that
-of the positive weights. Terms are added one panel at a time; a row stops as soon as its answer is settled.
+If no kernel value of a row is negative (see `one_sided`), its low end needs only the tail of the negative weights, and
+its high end only that of the positive weights. Terms are added 32 at a time, a tile of the native core; a row stops as
+soon as its answer is settled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,10 +30,10 @@ from dormie.methods.base import (
     unknown_interval,
 )
 from dormie.methods.fast_stopping import reference
-from dormie.methods.memory import Shapes, Size, packed, panels
+from dormie.methods.fast_stopping.one_sided import OneSided
+from dormie.methods.fast_stopping.reference import STEP
+from dormie.methods.memory import Shapes, Size, ceil_div, packed
 from dormie.numerics import backend
-
-_PANEL = 256  # terms added between two intervals
 
 
 class FastStopping(CertifiedStage):
@@ -43,11 +45,11 @@ class FastStopping(CertifiedStage):
     def __init__(self, machine: Machine) -> None:
         require(needs_inner_product(self.name, machine))
         self.machine = machine
-        ordered = largest_first(machine)
+        ordered, one_sided = largest_first(machine), OneSided.of(machine)
         self._core = backend.choose(
             ordered,
-            lambda core: backend.extension.FastStopping(core, machine.kernel.nonnegative),
-            lambda: reference.FastStopping(ordered),
+            lambda core: backend.extension.FastStopping(core, one_sided),
+            lambda: reference.FastStopping(ordered, one_sided),
         )
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
@@ -58,15 +60,24 @@ class FastStopping(CertifiedStage):
 
     @property
     def budgets(self) -> range:
-        """Whole panels, short of the full sum, which is the dense stage's."""
-        return range(_PANEL, self.machine.n_points, _PANEL)
+        """Whole steps, short of the full sum, which is the dense stage's."""
+        return range(STEP, self.machine.n_points, STEP)
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        terms = budget // _PANEL * _PANEL if budget < self.machine.n_points else self.machine.n_points
+        terms = budget // STEP * STEP if budget < self.machine.n_points else self.machine.n_points
         if terms <= 0:
             require_finite(rows)
             return unknown_interval(self.machine, rows)
         return self._core.interval(rows, terms)
+
+    def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
+        # Every interval adds its terms anew: those an eighth longer than the last cost nine full sums, all together.
+        last = 0
+        for budget in self.budgets:
+            if 8 * budget >= 9 * last:
+                last = budget
+                low, high = self.interval(row, budget)
+                yield budget, low[0], high[0]
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {}, {}
@@ -74,7 +85,7 @@ class FastStopping(CertifiedStage):
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it has no arrays
         ordered = 16 * machine.points * (machine.features + machine.outputs + 2)  # twice while it is being built
-        tails = 16 * machine.outputs * (panels(machine.points, 4) + 1)
+        tails = 16 * machine.outputs * (ceil_div(machine.points, STEP) + 1)
         return ordered + tails + packed(machine, 4)
 
     @classmethod

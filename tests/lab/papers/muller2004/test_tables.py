@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dormie.lab.papers.muller2004 import figures
 from dormie.lab.papers.muller2004 import tables as muller2004
 from dormie.lab.papers.muller2004.tables import Problem
 from dormie.machine import Floats, Machine
@@ -83,3 +86,28 @@ def test_the_table_has_the_papers_numbers_beside_ours() -> None:
     assert lines["answers that differ from the full sum"]["here"] == 0
     assert set(problem().printed) <= set(table.columns["here"])
     assert 0 < lines["terms per row, stopping"]["here"] <= problem().machine.n_points
+
+
+def test_the_stage_saves_what_the_table_says() -> None:
+    machine, rows = far_and_near()
+    here = muller2004.measure(replace(problem(), machine=machine, rows=rows), seconds=0)
+    assert here["terms saved in %: the stage"] == pytest.approx(
+        100 - 100 * np.mean(FastStopping(machine).decide(rows).evaluations) / machine.n_points
+    )
+    saved: list[Any] = [here[f"terms saved in %: {name}"] for name in ("the stage", "one-sided tails", "stopping")]
+    assert 0 <= saved[0] <= saved[1]
+    assert 0 < saved[2] < saved[1]
+
+
+def test_rows_still_open_fall_from_all_to_none() -> None:
+    counts, share = figures.still_open(np.array([3, 1, 3, 2]), 4)
+    assert counts.tolist() == [0, 1, 2, 3, 4]
+    assert share.tolist() == [1, 0.75, 0.5, 0, 0]
+
+
+def test_figures_are_png_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason='figures need the "plot" extra')
+    monkeypatch.setattr(figures, "mnist", lambda _: problem())
+    drawn = figures.draw(tmp_path / "new")
+    assert [path.name for path in drawn] == ["muller2004-figure1.png", "muller2004-terms.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
