@@ -26,7 +26,6 @@ def _python_kernel(a: Any, b: Any) -> Any:
 @pytest.mark.parametrize(
     ("model", "name", "why"),
     [
-        (OneVsRestClassifier(SVC()).fit(X, THREE), "nearest", "one-vs-rest machine answers by the largest of several"),
         (
             SVC(kernel="sigmoid", gamma=0.1).fit(X, y),
             "geometry",

@@ -11,11 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import dormie
 from dormie.errors import BrokenPromiseWarning
@@ -28,16 +25,13 @@ from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
-from dormie.predictor.audit import Status, log_evidence, rate_interval
+from dormie.predictor.audit import Status
 from tests.methods.stages import StageByHand
-from tests.oracles import calibration as naive
+from tests.predictor.test_evidence import interval
 
 ALPHA = 0.01
 RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.4e-5, 1, 1, "2024-12-31", 0))
 MACHINE = Machine(RBF(1.0), np.zeros((2, 2)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["no", "yes"])))
-
-small = st.integers(0, 30)
-inner = st.floats(0.01, 0.99)
 
 
 class _Hasty(StageByHand):
@@ -90,86 +84,6 @@ def _rows(count: int, wrong: float, seed: int = 0) -> Floats:
     return np.column_stack([first.astype(np.float64), np.arange(count)])
 
 
-@given(small, small, inner)
-@settings(max_examples=40)
-def test_the_evidence_is_the_integral_it_stands_for(hits: int, misses: int, p: float) -> None:
-    assert math.exp(log_evidence(hits, misses, p)) == pytest.approx(naive.evidence(hits, misses, p), rel=1e-6)
-
-
-@given(small, small, inner, st.floats(0, 1))
-@settings(max_examples=25)
-def test_evidence_does_not_grow_on_average_while_the_promise_is_kept(
-    hits: int, misses: int, p: float, share: float
-) -> None:
-    before = naive.evidence(hits, misses, p)
-    assert naive.mean_step(hits, misses, p, p * share) <= before * (1 + 1e-6)
-    assert naive.evidence(0, 0, p) <= 1
-
-
-@given(st.integers(0, 300), st.integers(0, 300), st.sampled_from([0.5, 0.95, 0.999]))
-def test_the_interval_is_where_there_is_not_enough_evidence(hits: int, misses: int, confidence: float) -> None:
-    low, high = rate_interval(hits + misses, hits, confidence)
-    enough = math.log(2 / (1 - confidence))
-    assert 0 <= low <= hits / max(hits + misses, 1) <= high <= 1
-    for end, s, f in ((low, hits, misses), (1 - high, misses, hits)):
-        if end > 0:
-            assert log_evidence(s, f, end * (1 - 1e-9)) >= enough - 1e-6
-            assert log_evidence(s, f, end * (1 + 1e-9)) <= enough + 1e-6
-        else:
-            assert s == 0 or log_evidence(s, f, 1e-12) <= enough
-
-
-def test_intervals_of_known_counts() -> None:
-    assert rate_interval(0, 0, 0.95) == (0.0, 1.0)
-    low, high = rate_interval(10_000, 100, 0.95)
-    assert 0.006 < low < 0.009
-    assert 0.012 < high < 0.015
-    few, many = rate_interval(1000, 0, 0.95), rate_interval(100_000, 0, 0.95)
-    assert few[0] == many[0] == 0
-    assert many[1] < few[1] / 50
-
-
-PATHS, LENGTH = 2000, 4000
-
-
-def _ever_alarmed(rates: Floats, confidence: float, seed: int) -> npt.NDArray[np.intp]:
-    """For each of many runs of audited rows, after how many the alarm came; one more than all where it never did."""
-    wrong = np.random.default_rng(seed).random((PATHS, len(rates))) < rates
-    path, place = np.nonzero(wrong)  # evidence rises only there
-    hits = np.cumsum(wrong, axis=1)[path, place]
-    alarmed = log_evidence(hits, place + 1 - hits, ALPHA) >= math.log(2 / (1 - confidence))
-    first = np.full(PATHS, len(rates) + 1)
-    np.minimum.at(first, path[alarmed], place[alarmed] + 1)
-    return first
-
-
-@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("kept", ["at the limit", "up and down", "better first"])
-def test_false_alarms_are_as_rare_as_the_confidence_says(confidence: float, kept: str) -> None:
-    place = np.arange(LENGTH)
-    rates = {
-        "at the limit": np.full(LENGTH, ALPHA),
-        "up and down": ALPHA * (place // 100 % 2),
-        "better first": ALPHA * (place > LENGTH // 2),
-    }[kept]
-    share = float(np.mean(_ever_alarmed(rates, confidence, seed=1) <= LENGTH))
-    delta = 1 - confidence
-    assert share <= delta + 3 * math.sqrt(delta / PATHS)
-
-
-def test_alarms_at_the_limit_do_occur_so_that_their_rarity_means_something() -> None:
-    assert np.mean(_ever_alarmed(np.full(LENGTH, ALPHA), 0.5, seed=1) <= LENGTH) > 0.02
-
-
-@pytest.mark.parametrize(("times", "soon"), [(3, 2000), (10, 300), (50, 50)])
-def test_alarms_come_soon_after_a_shift(times: int, soon: int) -> None:
-    start = 500
-    rates = np.where(np.arange(start + soon) < start, ALPHA / 4, times * ALPHA)
-    waited = _ever_alarmed(rates, 0.99, seed=2) - start
-    assert np.mean(waited < 0) < 0.01
-    assert np.quantile(waited, 0.9) <= soon
-
-
 def test_answers_are_those_of_the_plan() -> None:
     fast = _predictor()
     rows = np.vstack([_rows(300, 0.5), [[7.0, 0.0]] * 100])
@@ -190,7 +104,7 @@ def test_the_status_counts_rows_audited_rows_and_disagreements() -> None:
     assert wrong > 0
     watched.predict(rows[:400])
     watched.predict(scipy.sparse.csr_array(rows[400:]))
-    low, high = rate_interval(1000, wrong, 0.95)
+    low, high = interval(1000, wrong, 0.95)
     assert watched.status == Status(1000, 1000, wrong, low, high, ALPHA, broken=False)
     assert f"1,000 of 1,000 rows audited, {wrong} disagreements; " in repr(watched)
     assert str(watched.status).endswith(": not broken")
