@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR
 
 import dormie

@@ -7,6 +7,7 @@ import math
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,9 +68,13 @@ class _CountingSum(FullSum):
         return self._decide_in_core(rows, certified)
 
 
-def _predictor(guarantee: Guarantee = RISK, certified: bool = False) -> dormie.Predictor:
-    stages = _Sure() if certified else _Hasty(), Dense(MACHINE, _CountingSum(MACHINE))
-    return dormie.Predictor(Plan(MACHINE, Cascade.of(*stages), guarantee, Source("by hand", 2)))
+# As MACHINE, with points enough for rows to be like or unlike them.
+CROWD = replace(MACHINE, points=np.random.default_rng(0).normal(size=(500, 2)), weights=np.zeros((500, 1)))
+
+
+def _predictor(guarantee: Guarantee = RISK, certified: bool = False, machine: Machine = MACHINE) -> dormie.Predictor:
+    stages = _Sure() if certified else _Hasty(), Dense(machine, _CountingSum(machine))
+    return dormie.Predictor(Plan(machine, Cascade.of(*stages), guarantee, Source("by hand", 2)))
 
 
 def _evaluated_in_full(fast: dormie.Predictor) -> int:
@@ -323,3 +328,65 @@ def test_answers_at_a_deadline_are_not_audited() -> None:
     watched = fast.audited(1.0)
     assert watched.predict(_rows(10, 0.5), deadline=60).settled.all()
     assert watched.status.rows == 0
+
+
+def test_rows_unlike_the_support_vectors_are_audited_more_often() -> None:
+    fast = _predictor(machine=CROWD)
+    watched = fast.audited(0.05, unlike_rate=0.9, seed=0)
+    rows = np.zeros((20_000, 2))
+    rows[:, 1] = np.where(np.arange(20_000) % 2, 0.0, 50.0)
+    watched.predict(rows)
+    full_sum = fast.plan.full_sum
+    assert isinstance(full_sum, _CountingSum)
+    far = np.concatenate(full_sum.decided)[:, 1] > 0
+    assert far.sum() == pytest.approx(8000, abs=4 * math.sqrt(1600))  # 0.05 * 2**4
+    assert (~far).sum() == pytest.approx(500, abs=4 * math.sqrt(500))
+    assert watched.status.audited == len(far)
+    status = watched.status
+    assert 0 == status.low < status.high < 0.02
+
+
+def test_which_unlike_rows_are_audited_depends_on_the_seed_and_not_on_batches_or_pickling() -> None:
+    rows = 3 * np.random.default_rng(0).normal(size=(900, 2))
+    rows[:, 0] = np.arange(900) % 50 == 0
+
+    def found(seed: int, size: int) -> Status:
+        watched = _predictor(machine=CROWD).audited(0.1, unlike_rate=1.0, seed=seed)
+        for start in range(0, len(rows), size):
+            watched = pickle.loads(pickle.dumps(watched))
+            watched.predict(rows[start : start + size])
+        return watched.status
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BrokenPromiseWarning)
+        assert found(0, 900) == found(0, 7) == found(0, 300)
+        assert len({found(seed, 900).audited for seed in range(5)}) > 1
+
+
+def test_a_promise_broken_on_unlike_rows_is_found_sooner() -> None:
+    """One row in twenty comes from far away, and a plan is wrong on a third of those."""
+    random = np.random.default_rng(3)
+    rows = np.column_stack([np.zeros(20_000), random.normal(size=20_000) / 2])
+    far = random.random(20_000) < 0.05
+    rows[far, 1] = 50
+    rows[far, 0] = random.random(far.sum()) < 0.33
+    even, uneven = (_predictor(machine=CROWD).audited(0.01, unlike_rate=each, seed=0) for each in (None, 0.64))
+    even.predict(rows)
+    with pytest.warns(BrokenPromiseWarning, match="promised at most 1 %: broken"):
+        uneven.predict(rows)
+    assert not even.status.broken
+    for watched in (even, uneven):
+        assert watched.status.low < rows[:, 0].mean() < watched.status.high
+
+
+def test_rates_of_unlike_rows_that_cannot_be_kept_are_refused() -> None:
+    fast = _predictor(machine=CROWD)
+    for unlike_rate in (0, 1.5, math.nan):
+        with pytest.raises(ValueError, match="unlike_rate must be above 0 and at most 1"):
+            fast.audited(unlike_rate=unlike_rate)
+    with pytest.raises(TypeError, match="unlike_rate must be a number"):
+        fast.audited(unlike_rate="often")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unlike_rate must be at least the rate of all rows"):
+        fast.audited(0.5, unlike_rate=0.1)
+    with pytest.raises(ValueError, match="needs at least 64; the plan's machine has 2: leave unlike_rate out"):
+        _predictor().audited(unlike_rate=0.5)

@@ -175,7 +175,7 @@ def _ever_alarmed_by_level(shares: Floats, rates: Floats, confidence: float, row
         before = 0
         for at in np.flatnonzero(wrong):  # evidence rises only there
             tally.add(level[audited[before : at + 1]], wrong[before : at + 1])
-            before = at + 1
+            before = int(at) + 1
             if tally.refutes(ALPHA, confidence):
                 found[run] = audited[at] + 1
                 break

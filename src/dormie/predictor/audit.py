@@ -212,7 +212,7 @@ def _levels(rate: float, unlike_rate: Any) -> int:
 def _disagrees(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult, drawn: Integers) -> Booleans:
     """On which of the drawn rows the full machine disagrees. Rows settled by a certified stage need no check."""
     certified = np.array([stage.certified for stage in stages])
-    bold = ~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]
+    bold: Booleans = ~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]
     if bold.any():
         bold[bold] = full.decide(rows[drawn[bold]]).answers != found.answers[drawn[bold]]
     return bold

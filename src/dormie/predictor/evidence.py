@@ -15,8 +15,8 @@ probability that it ever exceeds 2/delta is at most delta/2 (Ville's inequality)
 most 1 above.
 
 **Rows audited with a probability of their own.** Let row t be audited with probability a_t, which may depend on the row
-itself and on all before it, and let a = min a_t. Write Y_t = 1 for a disagreement, 0 for an agreement, and bet a share u
-between 0 and 1 on disagreement: each audited row multiplies what is at stake by
+itself and on all before it, and let a be the least of them. Write Y_t = 1 for a disagreement, 0 for an agreement, and
+bet a share u between 0 and 1 on disagreement: each audited row multiplies what is at stake by
 
     1 + w_t u (Y_t/p - 1),     w_t = a/a_t <= 1,
 

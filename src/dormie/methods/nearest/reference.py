@@ -59,7 +59,7 @@ class Nearest:
         return np.asarray(self._ordering.foresight * approximate_kernel(self._machine, self._ordering.basis, rows))
 
     def decide(self, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:
-        """Answers, which of them are settled, and the terms each row took; low, high: steps x cells x outputs or pairs."""
+        """Answers, which of them are settled, and the terms each row took; low, high: as `Thresholds` has them."""
         sums, cells = self.sums(rows)
         values, rule = compared(self._machine.rule, sums), in_pairs(self._machine.rule)
         answers, settled = np.full(len(cells), -1, dtype=np.intp), np.zeros(len(cells), dtype=bool)
