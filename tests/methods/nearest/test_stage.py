@@ -309,7 +309,7 @@ def test_a_reduced_machine_stops_by_the_signs_of_the_machine_it_stands_in_for() 
     few = replace(made, points=made.points[:60], weights=made.weights[:60], bias=made.bias + 0.3)
     outputs = FullSum(made).outputs(rows)
     for mode in ("paper", "calibrated"):
-        stage = Nearest.fit(few, rows[:400], outputs[:400], mode=mode, components=6)
+        stage = Nearest.fit(few, rows[:400], outputs=outputs[:400], mode=mode, components=6)
         assert stage.overhead < Nearest.fit(made, rows[:400], components=6).overhead
         found = stage.decide(rows[400:], 2.0)
         assert found.settled is not None

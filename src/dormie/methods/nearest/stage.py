@@ -82,7 +82,6 @@ class Nearest(CalibratedStage):
         cls,
         machine: Machine,
         rows: Any,
-        outputs: Floats | None = None,
         *,
         form: str = "query",
         mode: str = "calibrated",
@@ -92,10 +91,10 @@ class Nearest(CalibratedStage):
         window: int = 0,
         cells: int | None = None,
         seed: int = 0,
+        outputs: Floats | None = None,
     ) -> Nearest:
         """Fit the stage on checked, unlabelled rows; training rows can be used.
 
-        outputs     the outputs for these rows that thresholds are measured by (default: those of the machine itself)
         components  number of principal directions (default: 60, or a quarter of the features)
         budget      terms after which a row goes on to the next stage (default: 256, or all points)
         steps       numbers of terms after which thresholds are checked (default: 1, 2, 3, 4, 6, 8, 12, ... up to the
@@ -103,6 +102,7 @@ class Nearest(CalibratedStage):
         window      steps on either side over which the paper's thresholds are smoothed
         cells       number of cells that share an order (default: one for every hundred rows, at most 64, and at most
                     as many as take eight times the memory of the machine's points)
+        outputs     the outputs for these rows that thresholds are measured by (default: those of the machine itself)
         """
         options = Options(form, mode, components, budget, steps, window, cells, seed)
         require(needs_classifier(cls.name, machine))

@@ -250,14 +250,20 @@ def test_a_free_plan_is_held_against_the_dense_stage() -> None:
     assert columns["disagreements"]["all"] == 3
 
 
-def test_the_figure_shows_what_each_row_took(tmp_path: Path) -> None:
+def test_the_figures_show_what_each_row_took_and_the_thresholds_it_passed(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pair, machine = problem()
-    stage = Nearest.fit(machine, pair.train, budget=8)
-    k = decoste2003_figures.steps(Cascade.of(stage), machine, pair.test)
-    settled = stage.decide(pair.test).settled
+    stage = Nearest.fit(machine, pair.held_out, mode="paper", steps=range(1, 30))
+    cascade = Cascade.of(stage)
+    k, settled = decoste2003_figures.steps_taken(cascade, machine, pair.test), stage.decide(pair.test).settled
     assert (k[~np.asarray(settled)] == machine.n_points).all()
-    decoste2003_figures.plot(
-        np.abs(FullSum(machine).outputs(pair.test)[:, 0]), {"a": k, "b": k}, "3-8", tmp_path / "f.png"
-    )
-    assert (tmp_path / "f.png").stat().st_size > 1000
+    ends = decoste2003_figures.ends_of(cascade)
+    [sums, *_] = stage.sums(pair.test)
+    for row, taken in enumerate(k[:50].tolist()):
+        before, here = sums[row, : taken - 1, 0], sums[row, taken - 1 : taken, 0]
+        assert ((ends.low[: len(before)] <= before) & (before <= ends.high[: len(before)])).all()
+        if taken < machine.n_points:
+            assert here < ends.low[taken - 1] or here > ends.high[taken - 1]
+    decoste2003_figures.plot_rows({"a": cascade, "b": cascade}, machine, pair.test, "3-8", tmp_path / "rows.png")
+    decoste2003_figures.plot_query(stage, pair, "3-8", tmp_path / "query.png")
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("rows.png", "query.png"))

@@ -21,8 +21,8 @@ def reduced_variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, 
     train, held_out = (FullSum(machine).outputs(rows) for rows in (pair.train, pair.held_out))
     steps = range(1, min(extent.budget, few.n_points) + 1)
     found = {
-        kind: Cascade.of(Nearest.fit(few, pair.held_out, held_out, mode="paper", steps=steps, window=window))
+        kind: Cascade.of(Nearest.fit(few, pair.held_out, outputs=held_out, mode="paper", steps=steps, window=window))
         for kind, window in ((SIMPLE, 0), (SMOOTHED, WINDOW))
     }
-    calibrated = Cascade.of(Nearest.fit(few, pair.train, train, budget=steps[-1]))
+    calibrated = Cascade.of(Nearest.fit(few, pair.train, outputs=train, budget=steps[-1]))
     return found | {CALIBRATED: certified(calibrated, machine, pair, extent.risk)}
