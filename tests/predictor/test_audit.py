@@ -344,6 +344,7 @@ def test_rows_unlike_the_support_vectors_are_audited_more_often() -> None:
     assert watched.status.audited == len(far)
     status = watched.status
     assert 0 == status.low < status.high < 0.02
+    assert "audit of 5 % to 80 % of the rows: " in repr(watched)
 
 
 def test_which_unlike_rows_are_audited_depends_on_the_seed_and_not_on_batches_or_pickling() -> None:

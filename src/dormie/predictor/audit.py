@@ -121,6 +121,12 @@ class Audit:
         self._lock = threading.Lock()  # guards the counters and the draw; never held while rows are evaluated
 
     @property
+    def shares(self) -> str:
+        """The shares of the rows that are audited, in words."""
+        least, most = (f"{100 * self.rate * 2**level:g} %" for level in (0, self._tally.highest))
+        return least if least == most else f"{least} to {most}"
+
+    @property
     def status(self) -> Status:
         with self._lock:
             rows, tally, broken = self._rows, copy.deepcopy(self._tally), self._broken

@@ -44,7 +44,7 @@ from dormie.machine.typing import Booleans, Floats, Integers
 
 _PRIOR = 0.5
 _HALVINGS = 60
-_BETS = 2048  # with 10 million audited rows a bet between two of the grid loses a factor of 20 of e^(thousands)
+_BETS = 2048  # fine enough for 10 million audited rows: there the grid costs at most a factor of 20 in evidence
 
 
 class Tally:

@@ -267,9 +267,9 @@ class Predictor:
         rate : float, default=0.01
             The share of the rows to audit. Each of them costs one full evaluation.
         unlike_rate : float, default=None
-            The share to audit of rows that are further from the support vectors than these are from each other; the
-            share grows to it from `rate` by doubling, with the distance (`dormie.predictor.dissimilarity`). The rate of
-            disagreement that is tested and stated is still that of all rows. By default all rows have the same rate.
+            The share to audit of the rows most unlike the support vectors, rounded down to `rate` times a power of 2.
+            The share grows from `rate` to it with the distance of a row from the support vectors. The rate of
+            disagreement that is tested and stated is still that of all rows. By default all rows have the same share.
         confidence : float, default=0.99
             While the promise holds, the probability of ever raising a false alarm is at most ``1 - confidence``.
         callback : callable, default=None
@@ -392,7 +392,7 @@ class AuditedPredictor(Predictor):
         return found.answers
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()}\n  audit of {100 * self._audit.rate:g} % of the rows: {self.status}"
+        return f"{super().__repr__()}\n  audit of {self._audit.shares} of the rows: {self.status}"
 
 
 def _seconds(deadline: Any) -> float:
