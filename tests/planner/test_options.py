@@ -15,7 +15,6 @@ from dormie.methods.fitting import EFFORTS
 from dormie.planner.options import CONFIDENCE, Options, RiskRequest
 
 X, y = make_moons(400, noise=0.3, random_state=0)
-THREE = np.where(X[:, 0] > 1, 2, y)
 
 
 def _python_kernel(a: Any, b: Any) -> Any:
