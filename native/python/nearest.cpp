@@ -31,7 +31,7 @@ class BoundNearest {
         auto terms = new_array(term, rows.n);
         for (const Cube &part : {low, high})
             require(ptrdiff_t(part.shape(0)) == nearest_->steps() && ptrdiff_t(part.shape(1)) == nearest_->cells() &&
-                    ptrdiff_t(part.shape(2)) == kept_->machine.outputs);
+                    ptrdiff_t(part.shape(2)) == nearest_->comparisons());
         run_on(kept_->machine, rows, threads, nearest_->work(rows.n),
                [&](Team &team) { nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term); });
         return {answers.array(), answers.settled(), terms};

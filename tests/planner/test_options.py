@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR
 
 import dormie
@@ -16,7 +15,6 @@ from dormie.methods.fitting import EFFORTS
 from dormie.planner.options import CONFIDENCE, Options, RiskRequest
 
 X, y = make_moons(400, noise=0.3, random_state=0)
-THREE = np.where(X[:, 0] > 1, 2, y)
 
 
 def _python_kernel(a: Any, b: Any) -> Any:
@@ -26,7 +24,6 @@ def _python_kernel(a: Any, b: Any) -> Any:
 @pytest.mark.parametrize(
     ("model", "name", "why"),
     [
-        (OneVsRestClassifier(SVC()).fit(X, THREE), "nearest", "one-vs-rest machine answers by the largest of several"),
         (
             SVC(kernel="sigmoid", gamma=0.1).fit(X, y),
             "geometry",

@@ -7,15 +7,13 @@ import math
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import dormie
 from dormie.errors import BrokenPromiseWarning
@@ -28,16 +26,13 @@ from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
-from dormie.predictor.audit import Status, log_evidence, rate_interval
+from dormie.predictor.audit import Status
 from tests.methods.stages import StageByHand
-from tests.oracles import calibration as naive
+from tests.predictor.test_evidence import interval
 
 ALPHA = 0.01
 RISK = Risk(ALPHA, 0.95, Evidence(1000, 0, 4.4e-5, 1, 1, "2024-12-31", 0))
 MACHINE = Machine(RBF(1.0), np.zeros((2, 2)), np.zeros((2, 1)), np.full(1, -1.0), Sign(np.array(["no", "yes"])))
-
-small = st.integers(0, 30)
-inner = st.floats(0.01, 0.99)
 
 
 class _Hasty(StageByHand):
@@ -73,9 +68,13 @@ class _CountingSum(FullSum):
         return self._decide_in_core(rows, certified)
 
 
-def _predictor(guarantee: Guarantee = RISK, certified: bool = False) -> dormie.Predictor:
-    stages = _Sure() if certified else _Hasty(), Dense(MACHINE, _CountingSum(MACHINE))
-    return dormie.Predictor(Plan(MACHINE, Cascade.of(*stages), guarantee, Source("by hand", 2)))
+# As MACHINE, with points enough for rows to be like or unlike them.
+CROWD = replace(MACHINE, points=np.random.default_rng(0).normal(size=(500, 2)), weights=np.zeros((500, 1)))
+
+
+def _predictor(guarantee: Guarantee = RISK, certified: bool = False, machine: Machine = MACHINE) -> dormie.Predictor:
+    stages = _Sure() if certified else _Hasty(), Dense(machine, _CountingSum(machine))
+    return dormie.Predictor(Plan(machine, Cascade.of(*stages), guarantee, Source("by hand", 2)))
 
 
 def _evaluated_in_full(fast: dormie.Predictor) -> int:
@@ -88,86 +87,6 @@ def _rows(count: int, wrong: float, seed: int = 0) -> Floats:
     """Rows on a share of which the plan is wrong; the second feature numbers them."""
     first = np.random.default_rng(seed).random(count) < wrong
     return np.column_stack([first.astype(np.float64), np.arange(count)])
-
-
-@given(small, small, inner)
-@settings(max_examples=40)
-def test_the_evidence_is_the_integral_it_stands_for(hits: int, misses: int, p: float) -> None:
-    assert math.exp(log_evidence(hits, misses, p)) == pytest.approx(naive.evidence(hits, misses, p), rel=1e-6)
-
-
-@given(small, small, inner, st.floats(0, 1))
-@settings(max_examples=25)
-def test_evidence_does_not_grow_on_average_while_the_promise_is_kept(
-    hits: int, misses: int, p: float, share: float
-) -> None:
-    before = naive.evidence(hits, misses, p)
-    assert naive.mean_step(hits, misses, p, p * share) <= before * (1 + 1e-6)
-    assert naive.evidence(0, 0, p) <= 1
-
-
-@given(st.integers(0, 300), st.integers(0, 300), st.sampled_from([0.5, 0.95, 0.999]))
-def test_the_interval_is_where_there_is_not_enough_evidence(hits: int, misses: int, confidence: float) -> None:
-    low, high = rate_interval(hits + misses, hits, confidence)
-    enough = math.log(2 / (1 - confidence))
-    assert 0 <= low <= hits / max(hits + misses, 1) <= high <= 1
-    for end, s, f in ((low, hits, misses), (1 - high, misses, hits)):
-        if end > 0:
-            assert log_evidence(s, f, end * (1 - 1e-9)) >= enough - 1e-6
-            assert log_evidence(s, f, end * (1 + 1e-9)) <= enough + 1e-6
-        else:
-            assert s == 0 or log_evidence(s, f, 1e-12) <= enough
-
-
-def test_intervals_of_known_counts() -> None:
-    assert rate_interval(0, 0, 0.95) == (0.0, 1.0)
-    low, high = rate_interval(10_000, 100, 0.95)
-    assert 0.006 < low < 0.009
-    assert 0.012 < high < 0.015
-    few, many = rate_interval(1000, 0, 0.95), rate_interval(100_000, 0, 0.95)
-    assert few[0] == many[0] == 0
-    assert many[1] < few[1] / 50
-
-
-PATHS, LENGTH = 2000, 4000
-
-
-def _ever_alarmed(rates: Floats, confidence: float, seed: int) -> npt.NDArray[np.intp]:
-    """For each of many runs of audited rows, after how many the alarm came; one more than all where it never did."""
-    wrong = np.random.default_rng(seed).random((PATHS, len(rates))) < rates
-    path, place = np.nonzero(wrong)  # evidence rises only there
-    hits = np.cumsum(wrong, axis=1)[path, place]
-    alarmed = log_evidence(hits, place + 1 - hits, ALPHA) >= math.log(2 / (1 - confidence))
-    first = np.full(PATHS, len(rates) + 1)
-    np.minimum.at(first, path[alarmed], place[alarmed] + 1)
-    return first
-
-
-@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("kept", ["at the limit", "up and down", "better first"])
-def test_false_alarms_are_as_rare_as_the_confidence_says(confidence: float, kept: str) -> None:
-    place = np.arange(LENGTH)
-    rates = {
-        "at the limit": np.full(LENGTH, ALPHA),
-        "up and down": ALPHA * (place // 100 % 2),
-        "better first": ALPHA * (place > LENGTH // 2),
-    }[kept]
-    share = float(np.mean(_ever_alarmed(rates, confidence, seed=1) <= LENGTH))
-    delta = 1 - confidence
-    assert share <= delta + 3 * math.sqrt(delta / PATHS)
-
-
-def test_alarms_at_the_limit_do_occur_so_that_their_rarity_means_something() -> None:
-    assert np.mean(_ever_alarmed(np.full(LENGTH, ALPHA), 0.5, seed=1) <= LENGTH) > 0.02
-
-
-@pytest.mark.parametrize(("times", "soon"), [(3, 2000), (10, 300), (50, 50)])
-def test_alarms_come_soon_after_a_shift(times: int, soon: int) -> None:
-    start = 500
-    rates = np.where(np.arange(start + soon) < start, ALPHA / 4, times * ALPHA)
-    waited = _ever_alarmed(rates, 0.99, seed=2) - start
-    assert np.mean(waited < 0) < 0.01
-    assert np.quantile(waited, 0.9) <= soon
 
 
 def test_answers_are_those_of_the_plan() -> None:
@@ -190,7 +109,7 @@ def test_the_status_counts_rows_audited_rows_and_disagreements() -> None:
     assert wrong > 0
     watched.predict(rows[:400])
     watched.predict(scipy.sparse.csr_array(rows[400:]))
-    low, high = rate_interval(1000, wrong, 0.95)
+    low, high = interval(1000, wrong, 0.95)
     assert watched.status == Status(1000, 1000, wrong, low, high, ALPHA, broken=False)
     assert f"1,000 of 1,000 rows audited, {wrong} disagreements; " in repr(watched)
     assert str(watched.status).endswith(": not broken")
@@ -409,3 +328,66 @@ def test_answers_at_a_deadline_are_not_audited() -> None:
     watched = fast.audited(1.0)
     assert watched.predict(_rows(10, 0.5), deadline=60).settled.all()
     assert watched.status.rows == 0
+
+
+def test_rows_unlike_the_support_vectors_are_audited_more_often() -> None:
+    fast = _predictor(machine=CROWD)
+    watched = fast.audited(0.05, unlike_rate=0.9, seed=0)
+    rows = np.zeros((20_000, 2))
+    rows[:, 1] = np.where(np.arange(20_000) % 2, 0.0, 50.0)
+    watched.predict(rows)
+    full_sum = fast.plan.full_sum
+    assert isinstance(full_sum, _CountingSum)
+    far = np.concatenate(full_sum.decided)[:, 1] > 0
+    assert far.sum() == pytest.approx(8000, abs=4 * math.sqrt(1600))  # 0.05 * 2**4
+    assert (~far).sum() == pytest.approx(500, abs=4 * math.sqrt(500))
+    assert watched.status.audited == len(far)
+    status = watched.status
+    assert 0 == status.low < status.high < 0.02
+    assert "audit of 5 % to 80 % of the rows: " in repr(watched)
+
+
+def test_which_unlike_rows_are_audited_depends_on_the_seed_and_not_on_batches_or_pickling() -> None:
+    rows = 3 * np.random.default_rng(0).normal(size=(900, 2))
+    rows[:, 0] = np.arange(900) % 50 == 0
+
+    def found(seed: int, size: int) -> Status:
+        watched = _predictor(machine=CROWD).audited(0.1, unlike_rate=1.0, seed=seed)
+        for start in range(0, len(rows), size):
+            watched = pickle.loads(pickle.dumps(watched))
+            watched.predict(rows[start : start + size])
+        return watched.status
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BrokenPromiseWarning)
+        assert found(0, 900) == found(0, 7) == found(0, 300)
+        assert len({found(seed, 900).audited for seed in range(5)}) > 1
+
+
+def test_a_promise_broken_on_unlike_rows_is_found_sooner() -> None:
+    """One row in twenty comes from far away, and a plan is wrong on a third of those."""
+    random = np.random.default_rng(3)
+    rows = np.column_stack([np.zeros(20_000), random.normal(size=20_000) / 2])
+    far = random.random(20_000) < 0.05
+    rows[far, 1] = 50
+    rows[far, 0] = random.random(far.sum()) < 0.33
+    even, uneven = (_predictor(machine=CROWD).audited(0.01, unlike_rate=each, seed=0) for each in (None, 0.64))
+    even.predict(rows)
+    with pytest.warns(BrokenPromiseWarning, match="promised at most 1 %: broken"):
+        uneven.predict(rows)
+    assert not even.status.broken
+    for watched in (even, uneven):
+        assert watched.status.low < rows[:, 0].mean() < watched.status.high
+
+
+def test_rates_of_unlike_rows_that_cannot_be_kept_are_refused() -> None:
+    fast = _predictor(machine=CROWD)
+    for unlike_rate in (0, 1.5, math.nan):
+        with pytest.raises(ValueError, match="unlike_rate must be above 0 and at most 1"):
+            fast.audited(unlike_rate=unlike_rate)
+    with pytest.raises(TypeError, match="unlike_rate must be a number"):
+        fast.audited(unlike_rate="often")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unlike_rate must be at least the rate of all rows"):
+        fast.audited(0.5, unlike_rate=0.1)
+    with pytest.raises(ValueError, match="needs at least 64; the plan's machine has 2: leave unlike_rate out"):
+        _predictor().audited(unlike_rate=0.5)

@@ -131,8 +131,7 @@ def _certified_stages(machine: Machine) -> list[Stage]:
 def _bold_stages(machine: Machine) -> list[Stage]:
     rows = np.random.default_rng(0).normal(size=(60, FEATURES))
     stages: list[Stage] = [LinearFilter.fit(machine, rows)]
-    if not isinstance(machine.rule, Argmax):
-        stages += [Nearest.fit(machine, rows, form=form, budget=20, cells=cells) for form, cells in _FORMS]
+    stages += [Nearest.fit(machine, rows, form=form, budget=20, cells=cells) for form, cells in _FORMS]
     tree = greedy(machine, rows, height=4)
     stages.append(TreeWalk.calibrated(machine, tree, rows))
     if machine.kernel.positive_semidefinite:

@@ -7,13 +7,15 @@ namespace dormie {
 
 void Nearest::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers,
                      int64_t *terms) const {
-    const ptrdiff_t c = machine_.outputs;
-    auto referees = for_each_thread<Referee>(team.threads(), machine_.rule, c);
+    const ptrdiff_t c = comparisons();
+    const Rule rule = in_pairs(machine_.rule);
+    auto referees = for_each_thread<Referee>(team.threads(), rule, c);
+    auto compared = for_each_thread<Comparison>(team.threads(), machine_.rule, machine_.outputs);
     std::fill_n(answers, rows.n, int64_t(unsettled));
     std::fill_n(terms, rows.n, int64_t(0));
     walk(rows, team, [&](ptrdiff_t i, ptrdiff_t cell, ptrdiff_t step, const double *g, int worker) {
         const ptrdiff_t at = (step * cells_ + cell) * c;
-        answers[i] = referees[worker].settle(g, {thresholds.low + at, thresholds.high + at});
+        answers[i] = referees[worker].settle(compared[worker](g), {thresholds.low + at, thresholds.high + at});
         terms[i] = steps_[step];
         return answers[i] != unsettled;
     });

@@ -23,7 +23,7 @@ class Nearest {
   public:
     virtual ~Nearest() = default;
 
-    // Answers, or `unsettled`, and the terms that took; thresholds: steps x cells x outputs.
+    // Answers, or `unsettled`, and the terms that took; thresholds: steps x cells x comparisons().
     void decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers, int64_t *terms) const;
 
     // The partial sums after each step, rows x steps x outputs (NaN where numbers are too large), and each row's cell.
@@ -34,6 +34,8 @@ class Nearest {
 
     ptrdiff_t steps() const { return ptrdiff_t(steps_.size()); }
     ptrdiff_t cells() const { return cells_; }
+    // Outputs, or pairs of them where the largest is the answer: each has thresholds of its own.
+    ptrdiff_t comparisons() const { return dormie::comparisons(machine_.rule, machine_.outputs); }
 
   protected:
     // Of a row: its number, cell, step, sums, and the thread that is at it. True: leave this row.

@@ -9,7 +9,7 @@
 | fast_stopping | certified               | positive semi-definite kernel                 | Muller 2004             |
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
-| nearest       | calibrated              | classifier of vectors, not one-vs-rest        | DeCoste & Mazzoni 2003  |
+| nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 

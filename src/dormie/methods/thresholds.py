@@ -3,6 +3,10 @@
 Both stages compute a value that predicts an output: a linear machine's output, or a partial sum. A value above `high`
 counts as a positive output, a value below `low` as a negative one. The thresholds are fitted to the values that had
 the wrong sign on sample rows. They are stored as a middle and a half-width; a caution multiplies the half-width.
+
+Where the largest output is the answer, the sign of an output says little. There the nearest stage compares outputs in
+pairs (`in_pairs`): the largest is the one whose differences from all others are positive, so thresholds are those of
+differences, and the rule is a one-vs-one vote on them. The linear filter goes by the signs of the outputs there too.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.machine.typing import Booleans, Positions
 from dormie.methods.base import Usable
 
@@ -102,6 +106,29 @@ def relevant(rule: Rule, outputs: Floats) -> Booleans:
     first, second = rule.pairs
     answers = rule.answer(outputs)[:, None]
     return np.asarray((answers == first) | (answers == second))
+
+
+def in_pairs(rule: Rule) -> Rule:
+    """The rule of the values that thresholds of pairs are for: a vote in place of an argmax, otherwise the rule.
+
+    Ties are not enough: measured thresholds may go round in a circle, each output ahead of the next.
+    """
+    return OneVsOneVote(rule.classes, break_ties=True) if isinstance(rule, Argmax) else rule
+
+
+def compared(rule: Rule, values: Floats) -> Floats:
+    """Values (... x outputs) as `in_pairs` reads them: for an argmax the differences a - b of all pairs a < b."""
+    if not isinstance(rule, Argmax):
+        return values
+    first, second = np.triu_indices(len(rule.classes), 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(values[..., first] - values[..., second])
+
+
+def comparisons(machine: Machine) -> int:
+    """How many values `compared` gives for each row."""
+    c = machine.n_outputs
+    return c * (c - 1) // 2 if isinstance(machine.rule, Argmax) else c
 
 
 def crossed(rule: Rule, values: Floats, low: Floats, high: Floats) -> tuple[Positions, Booleans]:

@@ -2,7 +2,8 @@
 
 predictor   what users call                    anytime   certified intervals before all work is done
 cascade     rows through the stages            deadline  answers at a deadline
-audit       the guarantee checked in service
+audit       the guarantee checked in service   evidence  what the checks prove, after any number of rows
+dissimilarity  how unlike the support vectors a row is, and so how often it is checked
 """
 
 from dormie.predictor.anytime import Step

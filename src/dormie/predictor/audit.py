@@ -4,17 +4,10 @@ A risk holds for rows like those it was certified on, but rows in service may ch
 disagreements on rows drawn at random, and keeps a confidence sequence for their rate: an interval that keeps its
 confidence even if it is looked at after every row. The alarm is raised when the lower end exceeds alpha.
 
-With delta = 1 - confidence, the lower end is the largest rate p with evidence of at least 2/delta against every rate up
-to p. The evidence is Robbins' mixture of likelihood ratios with Jeffreys' prior, restricted to rates q above p. After S
-disagreements and F agreements it is
-
-    E(p) = int_p^1 (q/p)^S ((1-q)/(1-p))^F dBeta(q; 1/2, 1/2)
-         = B(S + 1/2, F + 1/2) (1 - I_p(S + 1/2, F + 1/2)) / (B(1/2, 1/2) p^S (1-p)^F).
-
-As long as every row's probability of disagreement is at most p (it may vary from row to row), the expected value of
-each ratio after the next row is at most its value before. So E(p) is a supermartingale that starts below 1, and the
-probability that it ever exceeds 2/delta is at most delta/2 (Ville's inequality). E falls in p below S/(S + F) and is at
-most 1 above. The upper end is computed in the same way with agreements in place of disagreements.
+Rows unlike the support vectors are where a plan goes wrong first. An audit may look at them more often
+(`dormie.predictor.dissimilarity`): a row of level j is audited with probability rate 2^j, and then counts as 2^-j of a
+row, so that the rate that is tested stays that of all rows. `dormie.predictor.evidence` derives the confidence
+sequence for both.
 """
 
 from __future__ import annotations
@@ -30,14 +23,15 @@ from typing import Any
 import numpy as np
 
 from dormie.errors import BrokenPromiseWarning, warn_user
-from dormie.machine.typing import Integers
+from dormie.machine import Machine
+from dormie.machine.typing import Booleans, Floats, Integers
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Guarantee, Risk, require_share
 from dormie.predictor.cascade import CascadeResult
+from dormie.predictor.dissimilarity import Dissimilarity
+from dormie.predictor.evidence import Tally
 
-_PRIOR = 0.5
-_HALVINGS = 60
 _GAPS = 1024  # gaps between audited rows that are drawn at once
 _LONGEST_GAP = 2**50  # more rows than anyone predicts; longer gaps could overflow when summed
 
@@ -103,71 +97,84 @@ class Audit:
     def __init__(
         self,
         guarantee: Guarantee,
+        machine: Machine,
         rate: float,
+        unlike_rate: float | None,
         confidence: float,
         callback: Callable[[Status], object] | None,
         seed: int | None,
     ) -> None:
-        _require_rate(rate)
+        _require_rate("rate", rate)
         require_share(confidence, "confidence")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of the status, got {callback!r}")
         self.rate, self.confidence = float(rate), float(confidence)
         self._alpha = guarantee.alpha if isinstance(guarantee, Risk) else None
         self._callback = callback
+        self._unlike = None if unlike_rate is None else Dissimilarity.of(machine, _levels(self.rate, unlike_rate))
+        self._tally = Tally(0 if self._unlike is None else self._unlike.highest)
         self._random = np.random.default_rng(seed)
-        self._upcoming = self._places_after(-1)  # rows to audit, counted from the first of all; never empty
-        self._rows = self._audited = self._disagreements = 0
+        [self._coins] = self._random.spawn(1)  # of its own, so that coins do not depend on when places are drawn
+        self._upcoming = self._places_after(-1)  # rows that may be audited, counted from the first of all; never empty
+        self._rows = 0
         self._broken = False
         self._lock = threading.Lock()  # guards the counters and the draw; never held while rows are evaluated
 
     @property
+    def shares(self) -> str:
+        """The shares of the rows that are audited, in words."""
+        least, most = (f"{100 * self.rate * 2**level:g} %" for level in (0, self._tally.highest))
+        return least if least == most else f"{least} to {most}"
+
+    @property
     def status(self) -> Status:
         with self._lock:
-            rows, audited, disagreements, broken = self._rows, self._audited, self._disagreements, self._broken
-        certified = self._alpha is None
-        low, high = (0.0, 0.0) if certified else rate_interval(audited, disagreements, self.confidence)
-        return Status(rows, audited, disagreements, low, high, self._alpha, broken)
+            rows, tally, broken = self._rows, copy.deepcopy(self._tally), self._broken
+        low, high = (0.0, 0.0) if self._alpha is None else tally.interval(self.confidence)
+        return Status(rows, tally.audited, tally.disagreements, low, high, self._alpha, broken)
 
     def watch(self, stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult) -> None:
         """Audit the rows that are due among these, given the result of the cascade; `full` gives the right answers."""
-        drawn = self._draw(len(found.answers))
-        if len(drawn):
-            self._record(len(drawn), _disagreements(stages, full, rows, found, drawn))
+        drawn, coins = self._draw(len(found.answers))
+        if not len(drawn):
+            return
+        levels = self._tally.highest if self._unlike is None else self._unlike.levels(rows[drawn])
+        kept = coins < 2.0 ** (levels - self._tally.highest)
+        drawn, levels = drawn[kept], np.broadcast_to(levels, len(drawn))[kept]
+        self._record(levels, _disagrees(stages, full, rows, found, drawn))
 
-    def _draw(self, count: int) -> Integers:
-        """Which of the next rows to audit: each with probability `rate`, independently of how rows come in batches."""
+    def _draw(self, count: int) -> tuple[Integers, Floats]:
+        """Which of the next rows may be audited, and a coin for each, a number between 0 and 1.
+
+        Each is drawn with the probability of the highest level, independently of how rows come in batches.
+        """
         with self._lock:
             before, self._rows = self._rows, self._rows + count
             if self._alpha is None or self._upcoming[0] >= self._rows:
-                return self._upcoming[:0]
+                return self._upcoming[:0], np.empty(0)
             blocks = [self._upcoming]
             while blocks[-1][-1] < self._rows:
                 blocks.append(self._places_after(blocks[-1][-1]))
             places = np.concatenate(blocks)
             here = np.searchsorted(places, self._rows)
             self._upcoming = places[here:]
-            return places[:here] - before
+            return places[:here] - before, self._coins.random(here)
 
     def _places_after(self, place: int) -> Integers:
-        gaps = np.minimum(self._random.geometric(self.rate, _GAPS), _LONGEST_GAP)
+        gaps = np.minimum(self._random.geometric(self.rate * 2**self._tally.highest, _GAPS), _LONGEST_GAP)
         return place + np.cumsum(gaps, dtype=np.int64)
 
-    def _record(self, audited: int, disagreements: int) -> None:
+    def _record(self, levels: Integers, disagrees: Booleans) -> None:
         with self._lock:
-            self._audited += audited
-            self._disagreements += disagreements
-            newly = disagreements > 0 and not self._broken and self._is_broken()
+            self._tally.add(levels, disagrees)
+            newly = bool(disagrees.any()) and not self._broken and self._is_broken()
             self._broken |= newly
         if newly:
             self._raise_alarm()
 
     def _is_broken(self) -> bool:
         assert self._alpha is not None  # otherwise no row would have been drawn
-        if self._disagreements <= self._alpha * self._audited:
-            return False  # the evidence is at most 1 here, and might underflow
-        agreements = self._audited - self._disagreements
-        return bool(log_evidence(self._disagreements, agreements, self._alpha) >= _enough(self.confidence))
+        return self._tally.refutes(self._alpha, self.confidence)
 
     def _raise_alarm(self) -> None:
         """Call the callback and then warn, with `finally`: either of them may raise an error."""
@@ -184,7 +191,8 @@ class Audit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            state = self.__dict__ | {"_random": copy.deepcopy(self._random)}
+            changing = ("_random", "_coins", "_tally")
+            state = self.__dict__ | {name: copy.deepcopy(self.__dict__[name]) for name in changing}
         del state["_lock"]
         return state
 
@@ -192,45 +200,25 @@ class Audit:
         self.__dict__.update(state, _lock=threading.Lock())
 
 
-def _require_rate(rate: Any) -> None:
+def _require_rate(name: str, rate: Any) -> None:
     if not isinstance(rate, Real):
-        raise TypeError(f"rate must be a number, the share of the rows to audit, such as 0.01; got {rate!r}")
+        raise TypeError(f"{name} must be a number, the share of the rows to audit, such as 0.01; got {rate!r}")
     if not 0 < float(rate) <= 1:
-        raise ValueError(f"rate must be above 0 and at most 1, the share of the rows to audit; got {rate}")
+        raise ValueError(f"{name} must be above 0 and at most 1, the share of the rows to audit; got {rate}")
 
 
-def _disagreements(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult, drawn: Integers) -> int:
-    """On how many of the drawn rows the full machine disagrees. Rows settled by a certified stage need no check."""
+def _levels(rate: float, unlike_rate: Any) -> int:
+    """How often a rate can be doubled up to that of rows most unlike the support vectors."""
+    _require_rate("unlike_rate", unlike_rate)
+    if unlike_rate < rate:
+        raise ValueError(f"unlike_rate must be at least the rate of all rows, {rate:g}; got {unlike_rate}")
+    return math.floor(math.log2(float(unlike_rate) / rate))
+
+
+def _disagrees(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult, drawn: Integers) -> Booleans:
+    """On which of the drawn rows the full machine disagrees. Rows settled by a certified stage need no check."""
     certified = np.array([stage.certified for stage in stages])
-    bold = drawn[~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]]
-    if not len(bold):
-        return 0
-    return int(np.count_nonzero(full.decide(rows[bold]).answers != found.answers[bold]))
-
-
-def rate_interval(audited: int, disagreements: int, confidence: float) -> tuple[float, float]:
-    """The low and high ends of the confidence sequence for the rate of disagreement."""
-    agreements, enough = audited - disagreements, _enough(confidence)
-    return _lower_end(disagreements, agreements, enough), 1 - _lower_end(agreements, disagreements, enough)
-
-
-def log_evidence(hits: Any, misses: Any, p: Any) -> Any:
-    """log E(p), the evidence against every rate up to p, for 0 < p < 1; takes numbers or arrays."""
-    from scipy.special import betaincc, betaln  # here: it takes longer to import than all of dormie
-
-    a, b = hits + _PRIOR, misses + _PRIOR
-    mixture = betaln(a, b) - betaln(_PRIOR, _PRIOR) + np.log(betaincc(a, b, p))
-    return mixture - hits * np.log(p) - misses * np.log1p(-p)
-
-
-def _enough(confidence: float) -> float:
-    return math.log(2 / (1 - confidence))
-
-
-def _lower_end(hits: int, misses: int, enough: float) -> float:
-    """The largest rate with enough evidence against it, by bisection; 0 if there is none."""
-    low, high = 0.0, hits / max(hits + misses, 1)
-    for _ in range(_HALVINGS if hits else 0):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_evidence(hits, misses, middle) >= enough else (low, middle)
-    return low
+    bold: Booleans = ~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]
+    if bold.any():
+        bold[bold] = full.decide(rows[drawn[bold]]).answers != found.answers[drawn[bold]]
+    return bold

@@ -252,6 +252,7 @@ class Predictor:
         self,
         rate: float = 0.01,
         *,
+        unlike_rate: float | None = None,
         confidence: float = 0.99,
         callback: Callable[[Status], object] | None = None,
         seed: int | None = None,
@@ -265,6 +266,10 @@ class Predictor:
         ----------
         rate : float, default=0.01
             The share of the rows to audit. Each of them costs one full evaluation.
+        unlike_rate : float, default=None
+            The share to audit of the rows most unlike the support vectors, rounded down to `rate` times a power of 2.
+            The share grows from `rate` to it with the distance of a row from the support vectors. The rate of
+            disagreement that is tested and stated is still that of all rows. By default all rows have the same share.
         confidence : float, default=0.99
             While the promise holds, the probability of ever raising a false alarm is at most ``1 - confidence``.
         callback : callable, default=None
@@ -289,8 +294,12 @@ class Predictor:
         `status` covers all rows since the audit began, so a long good record hides a recent change for a while. Begin
         a new audit from time to time by calling `audited` again. Certified plans (exact, or with a tolerance) are not
         audited, because none of their answers can disagree. A risk for each class is audited for all classes together.
+
+        With `unlike_rate` an audit finds sooner what goes wrong on rows unlike those the model was trained on. In
+        exchange it takes more disagreements on such rows: one that is audited twice as often counts half.
         """
-        return AuditedPredictor(self.plan, Audit(self.plan.guarantee, rate, confidence, callback, seed))
+        audit = Audit(self.plan.guarantee, self.plan.machine, rate, unlike_rate, confidence, callback, seed)
+        return AuditedPredictor(self.plan, audit)
 
     def explain(self) -> str:
         """Describe the plan for a person.
@@ -384,7 +393,7 @@ class AuditedPredictor(Predictor):
         return found.answers
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()}\n  audit of {100 * self._audit.rate:g} % of the rows: {self.status}"
+        return f"{super().__repr__()}\n  audit of {self._audit.shares} of the rows: {self.status}"
 
 
 def _seconds(deadline: Any) -> float:

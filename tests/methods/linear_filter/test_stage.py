@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.svm import LinearSVC
 
 from dormie.errors import PlanFileError
 from dormie.machine import Affine, Floats, Machine
@@ -119,6 +120,50 @@ def test_thresholds_are_mean_and_deviations_of_the_values_of_the_wrong_sign() ->
     top, bottom = high.mean() + 2 * high.std(), low.mean() - 2 * low.std()
     np.testing.assert_allclose(stage.thresholds.middle, [(top + bottom) / 2], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(stage.thresholds.half, [(top - bottom) / 2], rtol=1e-9)
+
+
+def test_the_papers_filter_is_a_linear_svm_with_the_papers_thresholds() -> None:
+    made, rows = _ordinary()
+    g = FullSum(made).outputs(rows)[:, 0]
+    for deviations in (0.5, 2.0):
+        stage = LinearFilter.fit(made, rows, mode="paper", deviations=deviations)
+        f = stage.estimate(rows)[:, 0]
+        high, low = f[(g < 0) & (f > 0)], f[(g >= 0) & (f < 0)]
+        top, bottom = high.mean() + deviations * high.std(), low.mean() - deviations * low.std()
+        np.testing.assert_allclose(stage.thresholds.middle, [(top + bottom) / 2], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(stage.thresholds.half, [(top - bottom) / 2], rtol=1e-9)
+    spread = np.sqrt(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())  # rows of mean square length 1, C = 1
+    svm = LinearSVC(C=1, loss="squared_hinge", dual=False, intercept_scaling=1e3, tol=1e-8, max_iter=10_000)
+    svm.fit(rows / spread, g > 0)
+    np.testing.assert_allclose(f, svm.decision_function(rows / spread), atol=1e-3 * np.abs(f).max())
+
+
+@pytest.mark.parametrize("outputs", [3, 6])
+def test_the_papers_filter_serves_several_outputs(outputs: int) -> None:
+    made, rows = _ordinary(outputs)
+    stage = LinearFilter.fit(made, rows[:500], mode="paper")
+    found, answers = stage.decide(rows[500:]), made.rule.answer(FullSum(made).outputs(rows[500:]))
+    assert found.settled is not None
+    assert found.settled.mean() > 0.3
+    assert (found.answers == answers)[found.settled].mean() > 0.9
+
+
+def test_rows_without_a_slope_give_the_papers_filter_a_constant() -> None:
+    made, rows = _ordinary()
+    g = FullSum(made).outputs(rows)[:, 0]
+    for some in (rows[g > 0], np.repeat(rows[:1], 7, axis=0)):
+        stage = LinearFilter.fit(made, some, mode="paper")
+        assert not stage.linear.vectors.any()
+        assert not np.asarray(stage.decide(rows).settled).any()
+
+
+def test_options_of_the_filter_are_checked() -> None:
+    made, rows = _ordinary()
+    with pytest.raises(ValueError, match="mode must be one of 'paper', 'calibrated', got 'svm'"):
+        LinearFilter.fit(made, rows, mode="svm")
+    for deviations in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="deviations must be finite and not negative"):
+            LinearFilter.fit(made, rows, mode="paper", deviations=deviations)
 
 
 def _fitted_by_hand(rows: Floats, g: Floats) -> Floats:

@@ -24,7 +24,7 @@ from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.plan import Plan, Source
 from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
-from tests.methods.nearest.test_stage import ordinary
+from tests.methods.nearest.test_stage import one_vs_rest, ordinary
 from tests.plan.file.plans import assert_same_plan, with_stage_arrays, written
 from tests.properties.strategies import by_hand
 
@@ -41,6 +41,24 @@ def _plan(form: str) -> tuple[Plan, Floats]:
 @pytest.mark.parametrize("form", ["query", "cells"])
 def test_a_plan_with_nearest_comes_back_and_answers_the_same(form: str, tmp_path: Path) -> None:
     assert_comes_back(*_plan(form), tmp_path / "plan")
+
+
+@pytest.mark.parametrize("form", ["query", "cells"])
+def test_a_plan_whose_answer_is_the_largest_output_comes_back_with_thresholds_of_pairs(
+    form: str, tmp_path: Path
+) -> None:
+    made, rows = one_vs_rest(4)
+    stage = Nearest.fit(made, rows, form=form, budget=40, cells=5)
+    plan = Plan(made, Cascade((stage, Dense(made)), (1.5, 1.0)), RISK, Source("a test", 200, {}))
+    assert_comes_back(plan, rows, tmp_path / "plan")
+    arrays = stage.state()[1]
+    for name in ("middle", "half"):  # one for each output, where each pair needs one
+        with pytest.raises(PlanFileError):
+            load_plan(written(tmp_path, with_stage_arrays(plan, arrays | {name: arrays[name][:, :, :4].copy()})))
+    few = np.ones((len(stage.ordering.steps), max(len(stage.ordering.centers), 1), 4))
+    core: Any = stage._core
+    with pytest.raises(ValueError, match="do not fit together"):
+        core.decide(rows, few, few)
 
 
 def _steps(*steps: int) -> Change:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial
-from dormie.machine.rules import OneVsOneVote, Sign, Value
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
 from dormie.methods.fitting import CannotFit
 from dormie.methods.nearest import Nearest
 from dormie.methods.nearest.sketch import (
@@ -24,7 +25,7 @@ from dormie.methods.nearest.sketch import (
     sketch_points,
     sketch_rows,
 )
-from dormie.methods.thresholds import NEVER, positive, relevant
+from dormie.methods.thresholds import NEVER, Thresholds, positive, relevant
 from dormie.numerics.evaluate import FullSum
 from tests.methods.stages import on_numpy
 from tests.oracles import nearest as naive_nearest
@@ -74,6 +75,9 @@ def _holds_together(stage: Nearest, rows: Floats, slack: float, caution: float =
 
 def _decides_by_its_sums(stage: Nearest, rows: Any, caution: float, sums: Floats, cells: Any) -> None:
     found, rule = stage.decide(rows, caution), stage.machine.rule
+    if isinstance(rule, Argmax):  # the largest wins the vote of its differences
+        pairs = itertools.combinations(range(sums.shape[2]), 2)
+        sums, rule = np.stack([sums[..., a] - sums[..., b] for a, b in pairs], axis=2), OneVsOneVote(rule.classes, True)
     low, high = (stage.thresholds.middle + side * caution * stage.thresholds.half for side in (-1, 1))
     settled = np.zeros(len(cells), dtype=bool)
     for k, count in enumerate(stage.ordering.steps):
@@ -257,6 +261,66 @@ def test_the_paper_predicts_no_terms(form: str) -> None:
     values = made.kernel.matrix(rows[:9], made.points)
     first = made.bias + made.weights[order[:, 0]] * values[np.arange(9), order[:, 0]][:, None]
     np.testing.assert_allclose(sums[:, 0], first, atol=1e-5)
+
+
+def one_vs_rest(classes: int = 4, kernel: Kernel = SHARP) -> tuple[Machine, Floats]:
+    """A machine with an output for each class, of which the largest is the answer, and rows around its points.
+
+    The outputs have a level in common, so that their signs say nothing.
+    """
+    rng = np.random.default_rng(classes)
+    middles = rng.normal(size=(2 * classes, 8))
+    points, cloud = _around(rng, middles, 200)
+    weights = np.where((cloud % classes)[:, None] == np.arange(classes), 1.0, -0.3)
+    weights = weights * rng.uniform(0.2, 1, size=(200, 1))
+    made = Machine(kernel, points, weights, np.full(classes, 5.0), Argmax(np.arange(classes)))
+    return made, _around(rng, middles, 700)[0]
+
+
+@both_forms
+@pytest.mark.parametrize("mode", ["paper", "calibrated"])
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_the_largest_of_several_outputs_is_settled_by_differences(form: str, mode: str, classes: int) -> None:
+    made, rows = one_vs_rest(classes)
+    stage = Nearest.fit(made, rows[:400], form=form, mode=mode, components=6, budget=100, cells=3)
+    assert stage.thresholds.middle.shape[2] == classes * (classes - 1) // 2
+    answers = made.rule.answer(FullSum(made).outputs(rows[400:]))
+    assert set(answers.tolist()) == set(range(classes))
+    for one in (stage, on_numpy(stage)):
+        found = one.decide(rows[400:], 2.0)
+        assert found.settled is not None
+        assert found.settled.mean() > 0.4
+        assert (found.answers == answers)[found.settled].mean() > 0.96
+        _decides_by_its_sums(one, rows[400:], 2.0, *one.sums(rows[400:]))
+
+
+def test_differences_need_the_winner_to_be_ahead_of_all_others() -> None:
+    made = Machine(Linear(), np.eye(3), np.eye(3), np.zeros(3), Argmax(np.array(["a", "b", "c"])))
+    fit = Nearest.fit(made, np.eye(3), steps=[3], components=3, mode="paper")
+    thresholds = Thresholds(np.array([[[0.0, 0.0, 5.0]]]), np.ones((1, 1, 3)))  # of a - b, a - c, b - c
+    stage = Nearest(made, fit.ordering, thresholds)
+    rows = np.array([[2.0, 0, 0], [2, 1.5, 0], [0, 2, 0], [0, 9, 0], [0, 2, 4], [-5, -5, 0]])
+    for one in (stage, on_numpy(stage)):
+        assert one.decide(rows).answers.tolist() == [0, -1, -1, 1, 2, 2]
+
+
+def test_a_reduced_machine_stops_by_the_signs_of_the_machine_it_stands_in_for() -> None:
+    made, rows = ordinary()
+    few = replace(made, points=made.points[:60], weights=made.weights[:60], bias=made.bias + 0.3)
+    outputs = FullSum(made).outputs(rows)
+    for mode in ("paper", "calibrated"):
+        stage = Nearest.fit(few, rows[:400], outputs=outputs[:400], mode=mode, components=6)
+        assert stage.overhead < Nearest.fit(made, rows[:400], components=6).overhead
+        found = stage.decide(rows[400:], 2.0)
+        assert found.settled is not None
+        assert found.settled.any()
+        right = made.rule.answer(outputs[400:])
+        own = few.rule.answer(FullSum(few).outputs(rows[400:]))
+        assert (found.answers != right)[found.settled].mean() < 0.03 < (own != right).mean()
+    sums = stage.sums(rows[:400])[0][:, -1, 0]
+    g = outputs[:400, 0]
+    near = np.abs(g) <= np.median(np.abs(g))
+    np.testing.assert_allclose(stage.thresholds.half[-1, 0, 0], (g - sums)[near].std(), rtol=1e-9)
 
 
 @both_forms

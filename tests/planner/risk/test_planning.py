@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR
 
 import dormie
@@ -196,6 +197,15 @@ def test_kernels_without_bounds_can_have_a_risk_too() -> None:
     svc = SVC(kernel="sigmoid", gamma=0.1).fit(X[:500], y[:500])
     fast = dormie.compile(svc, X[500:2000], risk=_ALPHA)
     assert (fast.predict(X[2000:]) != svc.predict(X[2000:])).mean() <= 2 * _ALPHA
+
+
+def test_a_one_vs_rest_model_may_stop_at_its_nearest_support_vectors() -> None:
+    X, y = make_blobs(4000, 6, centers=8, cluster_std=2.5, random_state=0)
+    y = y % 4
+    model = OneVsRestClassifier(SVC(gamma=0.3)).fit(X[:1000], y[:1000])
+    fast = dormie.compile(model, X[1000:3000], fit_rows=X[:1000], risk=0.02, methods=["nearest"])
+    assert not METHODS["nearest"].is_usable_for(fast.plan.machine).why_not
+    assert np.mean(fast.predict(X[3000:]) != model.predict(X[3000:])) <= 0.03
 
 
 def test_a_fit_that_fails_leaves_an_exact_plan(moons: tuple[SVC, Any, Any]) -> None:

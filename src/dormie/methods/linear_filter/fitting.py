@@ -1,9 +1,15 @@
 """Fitting the linear filter: one vector, bias and pair of thresholds for each output.
 
-The paper trains a linear SVM on the labels. Here each vector is fitted to the outputs of the full machine by ridge
-regression with a one-sided error: a linear output beyond the machine's output, on the same side of zero, counts as no
-error. At the same rate of disagreement this settles at least as many rows, and it takes only a few products with one
-matrix. In a one-vs-one machine the vector and thresholds of a pair are fitted to the rows of its two classes: see
+mode="paper" has the paper's filter: each vector is a linear SVM (`dormie.methods.linear_filter.svm`), and the high
+threshold is the mean of the linear outputs that are positive though the machine's are not, plus a few standard
+deviations of them; likewise the low one.
+
+mode="calibrated" fits each vector to the outputs of the full machine by ridge regression with a one-sided error: a
+linear output beyond the machine's output, on the same side of zero, counts as no error. It takes only a few products
+with one matrix. The thresholds are those of the paper, but for a least distance from 0, which a caution can scale where
+no sample row is wrong.
+
+In a one-vs-one machine the vector and thresholds of a pair are fitted to the rows of its two classes: see
 `dormie.methods.thresholds.relevant`.
 """
 
@@ -16,11 +22,12 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.typing import Booleans
+from dormie.methods.linear_filter.svm import linear_svm
 from dormie.methods.thresholds import Thresholds, positive, relevant
 
+MODES = ("paper", "calibrated")
 _RIDGE = 0.1  # relative to the mean variance of the features
 _ROUNDS = 10  # of the one-sided fit: more rounds gain little
-_DEVIATIONS = 2.0  # standard deviations from the mean value of the rows on the wrong side
 _LEAST_THRESHOLD = 0.05  # relative to the spread of the values: rows nearer to 0 may be wrong though no sample row was
 
 
@@ -32,12 +39,27 @@ class LinearMachine:
     bias: Floats  # c
 
 
-def fitted(machine: Machine, x: Floats, outputs: Floats) -> tuple[LinearMachine, Thresholds]:
+@dataclass(frozen=True)
+class Options:
+    """The options of `LinearFilter.fit`, checked."""
+
+    mode: str
+    deviations: float
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"linear_filter: mode must be one of {', '.join(map(repr, MODES))}, got {self.mode!r}")
+        if not 0 <= self.deviations < np.inf:
+            raise ValueError(f"linear_filter: deviations must be finite and not negative, got {self.deviations}")
+
+
+def fitted(machine: Machine, x: Floats, outputs: Floats, options: Options) -> tuple[LinearMachine, Thresholds]:
     """The linear machine and its thresholds, fitted to the machine's outputs for mapped rows."""
-    used = relevant(machine.rule, outputs)
-    found = [_fit_output(x[rows], g[rows]) for g, rows in zip(outputs.T, used.T, strict=True)]
+    used, up, svm = relevant(machine.rule, outputs), positive(machine.rule, outputs), options.mode == "paper"
+    columns = zip(outputs.T, up.T, used.T, strict=True)
+    found = [linear_svm(x[rows], u[rows]) if svm else _fit_output(x[rows], g[rows]) for g, u, rows in columns]
     vectors, bias = np.array([v for v, _ in found]), np.array([b for _, b in found])
-    thresholds = _thresholds(x @ vectors.T + bias, positive(machine.rule, outputs), used)
+    thresholds = _thresholds(x @ vectors.T + bias, up, used, options.deviations, 0.0 if svm else _LEAST_THRESHOLD)
     return LinearMachine(*_before_input_map(machine, vectors, bias)), thresholds
 
 
@@ -82,25 +104,28 @@ def _least_squares(x: Floats, ridge: float) -> Callable[[Floats], Floats]:
     return lambda target: np.asarray(features @ (x.T @ (target - target.mean())))
 
 
-def _thresholds(values: Floats, positives: Booleans, used: Booleans) -> Thresholds:
+def _thresholds(values: Floats, positives: Booleans, used: Booleans, deviations: float, least: float) -> Thresholds:
     """The thresholds of every output, from its linear values, the signs of the outputs, and the rows to use."""
     columns = zip(values.T, positives.T, used.T, strict=True)
-    ends = np.array([_low_and_high(f[rows], up[rows]) for f, up, rows in columns])
+    ends = np.array([_low_and_high(f[rows], up[rows], deviations, least) for f, up, rows in columns])
     return Thresholds.between(ends[:, 0], ends[:, 1])
 
 
-def _low_and_high(f: Floats, up: Booleans) -> tuple[float, float]:
-    """The low and high thresholds of one output; infinite if all rows have the same sign."""
+def _low_and_high(f: Floats, up: Booleans, deviations: float, least: float) -> tuple[float, float]:
+    """The low and high thresholds of one output; infinite if all rows have the same sign.
+
+    least: the least distance from 0, in standard deviations of all values
+    """
     if up.all() or not up.any():
         return -np.inf, np.inf
-    least = _LEAST_THRESHOLD * float(f.std())
-    return -max(_extent_of_wrong(-f[up]), least), max(_extent_of_wrong(f[~up]), least)
+    distance = least * float(f.std())
+    return -max(_extent_of_wrong(-f[up], deviations), distance), max(_extent_of_wrong(f[~up], deviations), distance)
 
 
-def _extent_of_wrong(values: Floats) -> float:
-    """Mean plus a few standard deviations of the positive values, which have the wrong sign here; 0 without any."""
+def _extent_of_wrong(values: Floats, deviations: float) -> float:
+    """Mean plus some standard deviations of the positive values, which have the wrong sign here; 0 without any."""
     wrong = values[values > 0]
-    return float(wrong.mean() + _DEVIATIONS * wrong.std()) if len(wrong) else 0.0
+    return float(wrong.mean() + deviations * wrong.std()) if len(wrong) else 0.0
 
 
 def _before_input_map(machine: Machine, vectors: Floats, bias: Floats) -> tuple[Floats, Floats]:

@@ -23,7 +23,6 @@ from dormie.methods.nearest.sketch import (
     scores,
     tug_of_war,
 )
-from dormie.numerics.evaluate import FullSum
 from dormie.numerics.k_means import k_means
 
 FORMS = ("query", "cells")
@@ -57,15 +56,15 @@ class Options:
                 raise ValueError(f"nearest: {name} must be at least {least}, got {value}")
 
 
-def fitted_ordering(machine: Machine, rows: Any, options: Options) -> Ordering:
-    """The order of terms, fitted on checked rows."""
+def fitted_ordering(machine: Machine, rows: Any, outputs: Floats, options: Options) -> Ordering:
+    """The order of terms, fitted on checked rows and the outputs to predict."""
     x, query = mapped(machine, rows), options.form == "query"
     if not len(x):
         raise ValueError("nearest: there are no rows to measure thresholds on")
     if not machine.n_points:
         raise ValueError("nearest: the machine has no points, so there is nothing to put in order")
     basis = principal_directions(machine.points, _components(machine, options.components))
-    slope = _slope(machine, basis, rows) if query and options.mode == "calibrated" else 0.0
+    slope = _slope(machine, basis, rows, outputs) if query and options.mode == "calibrated" else 0.0
     steps = _steps(machine, options, int(slope == 0))
     last = int(steps[-1])
     cells = 0 if query else options.cells or _default_cells(machine, len(x), last)
@@ -96,10 +95,10 @@ def _default_cells(machine: Machine, rows: int, last: int) -> int:
     return max(1, min(_CELLS, rows // _ROWS_A_CELL, 16 * machine.n_points // last))
 
 
-def _slope(machine: Machine, basis: Floats, rows: Any) -> float:
+def _slope(machine: Machine, basis: Floats, rows: Any, outputs: Floats) -> float:
     """The ratio of actual to predicted outputs, from some of the rows."""
-    few = rows[:: max(1, rows.shape[0] // _SLOPE_ROWS)]
-    return prediction_slope(machine, basis, mapped(machine, few), FullSum(machine).outputs(few))
+    few = slice(None, None, max(1, rows.shape[0] // _SLOPE_ROWS))
+    return prediction_slope(machine, basis, mapped(machine, rows[few]), outputs[few])
 
 
 def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, seed: int) -> tuple[Floats, Integers]:

@@ -1,7 +1,8 @@
 """The thresholds of the nearest stage, measured on the partial sums of sample rows (DeCoste & Mazzoni 2003).
 
-Every step, cell and output has its own thresholds. A cell with few or no sample rows of a sign borrows the statistics
-of all cells.
+Every step, cell and output has its own thresholds; where the largest output is the answer, every pair of outputs has
+them, for the difference of the two (`dormie.methods.thresholds.in_pairs`). A cell with few or no sample rows of a sign
+borrows the statistics of all cells.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats
+from dormie.machine.rules import Rule
 from dormie.machine.typing import Booleans, Integers
-from dormie.methods.thresholds import NEVER, Thresholds, positive, relevant
-from dormie.numerics.evaluate import FullSum
+from dormie.methods.thresholds import NEVER, Thresholds, compared, in_pairs, positive, relevant
 
 Sums = Callable[[Any], tuple[Floats, Integers]]  # rows -> partial sums (rows x steps x outputs), cell of each row
-Shape = tuple[int, int, int]  # steps x cells x outputs
+Shape = tuple[int, int, int]  # steps x cells x outputs, or pairs of them
 
 _SUMS_AT_ONCE = 1 << 22  # 32 MiB
 _MOST_SUMS = 1 << 24  # partial sums that errors are measured on
 _ROWS_OF_ALL = 20  # rows at which a cell's own statistic and that of all cells have equal weight
 
 
-def extremes(machine: Machine, sums: Sums, rows: Any, shape: Shape, window: int) -> Thresholds:
+def extremes(rule: Rule, outputs: Floats, sums: Sums, rows: Any, shape: Shape, window: int) -> Thresholds:
     """The paper's thresholds: L_k is the smallest sum of a positive row, H_k the largest of a negative row.
 
     Smoothing replaces each by the extreme over `window` steps on either side.
@@ -32,7 +33,8 @@ def extremes(machine: Machine, sums: Sums, rows: Any, shape: Shape, window: int)
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     at_once = max(1, _SUMS_AT_ONCE // (shape[0] * shape[2]))
     for start in range(0, rows.shape[0], at_once):
-        sample = _Sample.of(machine, sums, rows[start : start + at_once])
+        some = slice(start, start + at_once)
+        sample = _Sample.of(rule, outputs[some], *sums(rows[some]))
         for cell in np.unique(sample.cells):
             mine = sample.cells == cell
             partial, up, down = sample.partial[mine], sample.up[mine], sample.down[mine]
@@ -43,16 +45,16 @@ def extremes(machine: Machine, sums: Sums, rows: Any, shape: Shape, window: int)
     return Thresholds.between(-_smoothed(-low, window), _smoothed(high, window))
 
 
-def typical_errors(machine: Machine, sums: Sums, rows: Any, shape: Shape) -> Thresholds:
+def typical_errors(rule: Rule, outputs: Floats, sums: Sums, rows: Any, shape: Shape) -> Thresholds:
     """Thresholds for calibration: minus the mean of the remaining sum, with its standard deviation as half-width."""
     every = max(1, rows.shape[0] * shape[0] * shape[2] // _MOST_SUMS)
-    sample = _Sample.of(machine, sums, rows[::every])
+    sample = _Sample.of(rule, outputs[::every], *sums(rows[::every]))
     found = [sample.typical_error(output, shape[1]) for output in range(shape[2])]
     return Thresholds(*(np.stack(parts, axis=2) for parts in zip(*found, strict=True)))
 
 
 class _Sample(NamedTuple):
-    """The outputs (rows x outputs) and partial sums (rows x steps x outputs) of sample rows."""
+    """The outputs (rows x outputs) and partial sums (rows x steps x outputs) of sample rows, or those of pairs."""
 
     outputs: Floats
     partial: Floats
@@ -61,10 +63,10 @@ class _Sample(NamedTuple):
     down: Booleans  # where it is negative and decides the answer
 
     @classmethod
-    def of(cls, machine: Machine, sums: Sums, rows: Any) -> _Sample:
-        outputs, (partial, cells) = FullSum(machine).outputs(rows), sums(rows)
-        used = (relevant(machine.rule, outputs) & np.isfinite(outputs))[:, None] & np.isfinite(partial)
-        up = positive(machine.rule, outputs)[:, None]
+    def of(cls, rule: Rule, outputs: Floats, partial: Floats, cells: Integers) -> _Sample:
+        outputs, partial, rule = compared(rule, outputs), compared(rule, partial), in_pairs(rule)
+        used = (relevant(rule, outputs) & np.isfinite(outputs))[:, None] & np.isfinite(partial)
+        up = positive(rule, outputs)[:, None]
         return cls(outputs, partial, cells, used & up, used & ~up)
 
     def typical_error(self, output: int, cells: int) -> tuple[Floats, Floats]:

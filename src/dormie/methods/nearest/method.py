@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.machine.rules import Argmax
 from dormie.methods.base import CalibratedStage, Method, Usable
 from dormie.methods.fitting import CalibratedFitting, arithmetic, attempts
 from dormie.methods.nearest.fitting import FORMS
@@ -18,11 +17,6 @@ class _NearestMethod(Method):
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        if isinstance(machine.rule, Argmax):
-            return Usable(
-                f"{self.name} stops at the sign of an output, and a one-vs-rest machine answers by the largest of "
-                "several: name other methods, such as reduced_set, or leave methods out"
-            )
         return needs_classifier(self.name, machine)
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:

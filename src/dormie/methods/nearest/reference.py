@@ -10,7 +10,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite
 from dormie.methods.nearest.ordering import Ordering
 from dormie.methods.nearest.sketch import approximate_kernel, scores, tug_of_war
-from dormie.methods.thresholds import crossed
+from dormie.methods.thresholds import compared, crossed, in_pairs
 from dormie.numerics.reference import blocks
 
 
@@ -59,12 +59,13 @@ class Nearest:
         return np.asarray(self._ordering.foresight * approximate_kernel(self._machine, self._ordering.basis, rows))
 
     def decide(self, rows: Any, low: Floats, high: Floats) -> tuple[Any, Any, Any]:
-        """Answers, which of them are settled, and the terms each row took; low and high: steps x cells x outputs."""
+        """Answers, which of them are settled, and the terms each row took; low, high: as `Thresholds` has them."""
         sums, cells = self.sums(rows)
+        values, rule = compared(self._machine.rule, sums), in_pairs(self._machine.rule)
         answers, settled = np.full(len(cells), -1, dtype=np.intp), np.zeros(len(cells), dtype=bool)
         terms = np.where(np.isnan(sums).all(axis=(1, 2)), 0, self._ordering.steps[-1])
         for step, count in enumerate(self._ordering.steps):
-            found, now = crossed(self._machine.rule, sums[:, step], low[step, cells], high[step, cells])
+            found, now = crossed(rule, values[:, step], low[step, cells], high[step, cells])
             now &= ~settled
             answers[now], terms[now] = found[now], count
             settled |= now

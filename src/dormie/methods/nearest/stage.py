@@ -14,10 +14,17 @@ the paper's thresholds (each the extreme over `window` steps on either side) and
 means and standard deviations instead, which calibration scales by a caution. In this mode the form "query" also uses
 the sketch's kernel values, times the factor `foresight`, in place of the terms not added yet. So G_k estimates the
 output from the first step on, and most rows stop there.
+
+Where the largest of several outputs is the answer, thresholds are those of the differences of two outputs: a row stops
+once one output is ahead of every other (`dormie.methods.thresholds.in_pairs`).
+
+The terms may also be those of a reduced set (`dormie.reduce`), which the paper suggests: the stage is then fitted to
+the reduced machine, with the outputs of the machine that it stands in for, whose signs the thresholds are about.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -40,14 +47,17 @@ from dormie.methods.nearest import reference
 from dormie.methods.nearest.fitting import Options, fitted_ordering
 from dormie.methods.nearest.measured_thresholds import extremes, typical_errors
 from dormie.methods.nearest.ordering import STAGE, Ordering, require_fit
-from dormie.methods.thresholds import Thresholds, needs_classifier, require_thresholds
+from dormie.methods.thresholds import Thresholds, comparisons, needs_classifier, require_thresholds
 from dormie.numerics import backend
+from dormie.numerics.evaluate import FullSum
 
 Core: TypeAlias = "backend.extension.Nearest | reference.Nearest"
 
 
 class Nearest(CalibratedStage):
     """Partial sums of the largest terms, with thresholds (steps x cells x c, or steps x 1 x c) at every step.
+
+    Where the largest output is the answer, there are as many thresholds as pairs of outputs in place of c.
 
     core: what computes the partial sums of this ordering, if the caller has it; another would copy the points again
     """
@@ -81,6 +91,7 @@ class Nearest(CalibratedStage):
         window: int = 0,
         cells: int | None = None,
         seed: int = 0,
+        outputs: Floats | None = None,
     ) -> Nearest:
         """Fit the stage on checked, unlabelled rows; training rows can be used.
 
@@ -91,16 +102,18 @@ class Nearest(CalibratedStage):
         window      steps on either side over which the paper's thresholds are smoothed
         cells       number of cells that share an order (default: one for every hundred rows, at most 64, and at most
                     as many as take eight times the memory of the machine's points)
+        outputs     the outputs for these rows that thresholds are measured by (default: those of the machine itself)
         """
         options = Options(form, mode, components, budget, steps, window, cells, seed)
         require(needs_classifier(cls.name, machine))
-        ordering = fitted_ordering(machine, rows, options)
+        outputs = FullSum(machine).outputs(rows) if outputs is None else outputs
+        ordering = fitted_ordering(machine, rows, outputs, options)
         require_fit(machine, ordering)
         core, shape = _core(machine, ordering), _shape(machine, ordering)
         if mode == "paper":
-            thresholds = extremes(machine, core.sums, rows, shape, window)
+            thresholds = extremes(machine.rule, outputs, core.sums, rows, shape, window)
         else:
-            thresholds = typical_errors(machine, core.sums, rows, shape)
+            thresholds = typical_errors(machine.rule, outputs, core.sums, rows, shape)
         return cls(machine, ordering, thresholds, core)
 
     @property
@@ -134,7 +147,7 @@ class Nearest(CalibratedStage):
 
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
-        thresholds = 16 * machine.outputs * extent(shapes, "middle", 0) * extent(shapes, "middle", 1)
+        thresholds = 16 * math.prod(extent(shapes, "middle", axis) for axis in range(3))
         sketch = packed(Size(extent(shapes, "basis"), machine.features, 0), 4)
         of_form = _cells_memory if extent(shapes, "centers") else _query_memory
         return thresholds + sketch + of_form(machine, shapes)
@@ -157,8 +170,8 @@ def _core(machine: Machine, ordering: Ordering) -> Core:
 
 
 def _shape(machine: Machine, ordering: Ordering) -> tuple[int, int, int]:
-    """The shape of the thresholds: steps x cells x outputs."""
-    return len(ordering.steps), max(len(ordering.centers), 1), machine.n_outputs
+    """The shape of the thresholds: steps x cells x outputs, or pairs of outputs."""
+    return len(ordering.steps), max(len(ordering.centers), 1), comparisons(machine)
 
 
 def _cells_memory(machine: Size, shapes: Shapes) -> int:
