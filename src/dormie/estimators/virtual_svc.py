@@ -43,6 +43,9 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     multi_class : {"ovo", "ovr"}, default="ovo"
         With "ovo", one estimator for all classes, whose support vectors are all transformed together. With "ovr", as in
         the paper, one estimator for each class against the rest, each with support vectors of its own.
+    keep_originals : bool, default=True
+        Whether the second training has the support vectors themselves, beside their transformed copies. With False, as
+        in the paper, it sees no original row, so that the training rows can serve to choose a threshold afterwards.
 
     Attributes
     ----------
@@ -75,11 +78,17 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     """
 
     def __init__(
-        self, invariances: Invariance | Sequence[Invariance], estimator: Any = None, *, multi_class: str = "ovo"
+        self,
+        invariances: Invariance | Sequence[Invariance],
+        estimator: Any = None,
+        *,
+        multi_class: str = "ovo",
+        keep_originals: bool = True,
     ) -> None:
         self.invariances = invariances
         self.estimator = estimator
         self.multi_class = multi_class
+        self.keep_originals = keep_originals
 
     def fit(self, X: Any, y: Any) -> VirtualSVC:
         """Train, transform the support vectors, and train again.
@@ -171,9 +180,11 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     def _fit_twice(self, X: Rows, y: npt.NDArray[Any]) -> tuple[Any, Any]:
         first = _with_fixed_gamma(clone(SVC() if self.estimator is None else self.estimator), X).fit(X, y)
         support = _support(first)
-        moved = list(_moved(self._invariances(), X[support]))
-        rows, targets = np.concatenate([X[support], *moved]), np.tile(y[support], 1 + len(moved))
-        return first, clone(first).fit(rows, targets)
+        copies = [X[support]] if self.keep_originals else []
+        copies.extend(_moved(self._invariances(), X[support]))
+        if not copies:
+            raise ValueError("keep_originals=False and no transformed copies leave nothing to train on")
+        return first, clone(first).fit(np.concatenate(copies), np.tile(y[support], len(copies)))
 
     def _invariances(self) -> list[Invariance]:
         return [self.invariances] if callable(self.invariances) else list(self.invariances)
