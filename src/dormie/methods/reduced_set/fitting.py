@@ -4,8 +4,8 @@
     reduced.machine(32)             # the first 32 of the 128 vectors, with weights of their own
 
 There are two objectives: the error of the outputs on rows (`outputs.py`), the default if there are rows, and the
-distance in feature space (`norm.py`). Vectors are optimised jointly, or extracted one by one (`one_by_one.py`). The paper
-does the one and then the other: vectors are optimised jointly from those extracted one by one.
+distance in feature space (`norm.py`). Vectors are optimised jointly, or extracted one by one (`one_by_one.py`). The
+paper does both: it extracts vectors one by one, and then optimises them jointly.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -7,8 +9,9 @@ from sklearn.datasets import load_digits
 from dormie.lab.datasets import Dataset
 from dormie.lab.papers.burges1997 import choices as module
 from dormie.lab.papers.burges1997.choices import MINUS_TO_PLUS, UNIT, Second, choices
-from dormie.lab.papers.burges1997.systems import unit_length
+from dormie.lab.papers.burges1997.systems import KERNEL, unit_length
 from dormie.lab.papers.burges1997.training import ChunkedSVC
+from dormie.machine import Floats
 
 X, Y = load_digits(return_X_y=True)
 SHIFTS = Second(("shifts",))
@@ -31,7 +34,7 @@ def test_every_choice_is_counted_on_digits_that_no_machine_saw(monkeypatch: pyte
         "[-1, 1], sum: ORIG",
     ]
     assert table.lines == names
-    vectors, rows = (table.columns[column] for column in ("vectors", "trained on"))
+    vectors, rows = (dict[str, Any](table.columns[column]) for column in ("vectors", "trained on"))
     first, every, only, inside, _ = names
     assert rows[first] == 2000
     assert vectors[first] * 5 == rows[every]
@@ -42,9 +45,9 @@ def test_every_choice_is_counted_on_digits_that_no_machine_saw(monkeypatch: pyte
     assert table.columns["error in %"][first] == pytest.approx(100 * wrong.mean())
 
 
-def _outputs(digit: int) -> np.ndarray:
+def _outputs(digit: int) -> Floats:
     rows, judged = (unit_length(X[part] / 16) for part in (slice(200), slice(800, 1000)))
-    return ChunkedSVC(module.KERNEL, 10.0).fit(rows, Y[:200] == digit).decision_function(judged)
+    return ChunkedSVC(KERNEL, 10.0).fit(rows, Y[:200] == digit).decision_function(judged)
 
 
 def test_names_say_what_is_trained_on() -> None:

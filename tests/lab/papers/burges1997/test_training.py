@@ -21,7 +21,7 @@ SIGNS = np.where(ROWS[:, 0] + 0.8 * RNG.normal(size=60) > 0, 1.0, -1.0)  # no li
 
 
 def _penalty(name: str, slacks: Floats) -> float:
-    return {"sum": slacks.sum(), "sum, squared": slacks.sum() ** 2, "squares, summed": (slacks**2).sum()}[name]
+    return float({"sum": slacks.sum(), "sum, squared": slacks.sum() ** 2, "squares, summed": (slacks**2).sum()}[name])
 
 
 def _objective(name: str, w: Floats, b: float, C: float) -> float:

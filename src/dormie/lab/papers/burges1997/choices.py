@@ -1,8 +1,8 @@
 """What the paper leaves open or proposes, tried on training digits that no machine here is trained on.
 
-Open: how pixels are scaled, and how slacks are squared. Proposed in its discussion: rotations, the thickness of lines, and
-keeping only the virtual support vectors that tell something new. Those are here the copies inside the first machine's
-margin; the others it has right already.
+Open: how pixels are scaled, and how slacks are squared. Proposed in its discussion: rotations, the thickness of lines,
+and keeping only the virtual support vectors that tell something new. Those are here the copies inside the first
+machine's margin; the others it has right already.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class First:
 
 @dataclass(frozen=True)
 class Second:
-    """How VSV is trained: which copies, whether with the support vectors themselves, whether only copies in the margin."""
+    """How VSV is trained: on which copies, with the support vectors themselves or not, only on copies in the margin."""
 
     moves: tuple[str, ...]
     keep_originals: bool = True
@@ -152,5 +152,9 @@ def _again(machine: _Two, pixels: Floats, first: First, second: Second) -> _Two:
 def _copies(moves: Sequence[str], pixels: Floats) -> list[Any]:
     from dormie.estimators.invariances import Rotations, Shifts, Thickness  # here: scikit-learn is optional
 
-    known = {"shifts": Shifts(), "rotations": Rotations(), "thickness": Thickness()}
+    known: dict[str, Callable[[Any], list[Any]]] = {
+        "shifts": Shifts(),
+        "rotations": Rotations(),
+        "thickness": Thickness(),
+    }
     return [copy for move in moves for copy in known[move](pixels)]

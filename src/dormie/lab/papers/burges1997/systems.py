@@ -6,9 +6,9 @@
             are found one by one, and then moved all together
     shared  one reduced set for all ten, fitted to the outputs on training digits; not in the paper
 
-Each comes in two ways. PAPER is what the paper says, with pixels from -1 to 1, which it does not say but which gives its
-numbers of support vectors. OURS is the most accurate way found on held-out digits: digits are scaled to unit length, so
-that `(x.y)^5` compares shapes and not the amount of ink.
+They are trained in two ways. PAPER is what the paper says, with pixels from -1 to 1: it does not say that, but its
+numbers of support vectors do. OURS scales digits to unit length, so that `(x.y)^5` compares shapes and not the amount
+of ink, which is more accurate on held-out digits (see `choices.py`) and needs more support vectors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def unit_length(pixels: Floats) -> Rows:
 
 
 def minus_to_plus(pixels: Floats) -> Rows:
-    """Pixels in [0, 1] as pixels in [-1, 1], divided by the square root of their number so that no row is longer than 1."""
+    """Pixels from -1 to 1, divided by the square root of their number, so that no row is longer than 1."""
     return np.asarray((2 * pixels - 1) / np.sqrt(pixels.shape[1]), dtype=np.float32)
 
 

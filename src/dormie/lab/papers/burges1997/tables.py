@@ -2,8 +2,8 @@
 
 Ten machines of degree 5 on MNIST gain accuracy from virtual support vectors and speed from reduced sets. Beside the
 paper's systems, trained in the paper's way, there are the same trained in ours, and reduced sets that all ten outputs
-share (see `systems.py`). Two more tables: how far rho^2 falls, and the choices that were made on held-out digits. Labels
-of test digits serve only to count errors, except in the column of Table 2 that says so.
+share (see `systems.py`). Two more tables show how far rho^2 falls, and choices on held-out digits. Labels of test
+digits serve only to count errors, except in the column of Table 2 that says so.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TIMED_ROWS = 2000  # the largest system takes some seconds for them
 
 @dataclass(frozen=True)
 class Extent:
-    """The number of MNIST digits, of vectors for each digit, of vectors in each shared set, and of digits for choices."""
+    """Numbers of MNIST digits, of vectors for each digit, of vectors in each shared set, and of digits for choices."""
 
     training_rows: int
     test_rows: int
@@ -106,7 +106,7 @@ def table_1(results: Mapping[str, Result], y_test: Labels) -> Table:
             columns[ours] = measured(results[ours], y_test)
     notes = (
         "of each digit: errors of its own machine on the test digits, and its vectors",
-        "kernel (x.y)^5 on pixels in [-1, 1], C = 10 with the sum of the slacks squared, VSV trained on shifted data only",
+        "kernel (x.y)^5 on pixels in [-1, 1], C = 10 with the sum of the slacks squared, VSV without the originals",
         "ours: on digits of unit length, the sum of the slacks not squared, VSV trained on the support vectors too",
     )
     return Table(f"{_TITLE} 1: virtual support vectors", columns, notes)
@@ -178,8 +178,8 @@ def table_3(results: Mapping[str, Result], y_test: Labels, times: Mapping[str, f
         columns[name] = {**measured(result, y_test), printed.FEWER: fewer, "microseconds": times[name]}
     notes = (
         "RS: with the thresholds that have the fewest errors on training digits",
-        "ours: see Table 1; shared: one reduced set for all ten outputs of VSV, ours, fitted on training digits and copies "
-        "shifted by a pixel",
+        "ours: see Table 1",
+        "shared: one reduced set for all ten outputs of VSV, ours, fitted on training digits and shifted copies",
         "multiply-adds per row: for its scale, its product with every vector, and every weight",
         "microseconds per row: of the dense stage, which evaluates each distinct vector once",
     )

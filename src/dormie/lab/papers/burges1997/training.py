@@ -4,12 +4,12 @@
     "sum, squared"     C (sum_i xi_i)^2, the paper's p = 2
     "squares, summed"  C sum_i xi_i^2, which is often meant by squared slacks
 
-With the sum squared, the machine is that of an ordinary SVM whose own C solves C' = 2 C sum_i xi_i(C'). The sum falls as
-C' rises, so a search in one number finds it. With squares summed, the machine has no bound on its weights, and
-1 / (2 C) is added to the diagonal of the Gram matrix.
+With the sum squared, the machine is that of an ordinary SVM whose own C solves C' = 2 C sum_i xi_i(C'). The sum falls
+as C' rises, so a search in one number finds it. With squares summed, weights have no bound, and 1 / (2 C) is added to
+the diagonal of the Gram matrix.
 
-Training goes by chunks: a machine is trained on few rows, those that violate its margin join its support vectors, and it
-is trained again until no row does. It never needs the Gram matrix of all rows.
+Training goes by chunks: a machine is trained on few rows, those that violate its margin join its support vectors, and
+it is trained again until no row does. It never needs the Gram matrix of all rows.
 """
 
 from __future__ import annotations
