@@ -198,13 +198,13 @@ def test_printed_numbers_add_up_as_the_paper_says() -> None:
 
 
 def test_the_tables_have_the_papers_numbers_beside_ours() -> None:
-    falls, second, first, third, _ = small_tables()
+    _, first, falls, second, third = small_tables()
     assert list(first.columns) == ["ORIG, paper", "ORIG", "ORIG, ours", "VSV, paper", "VSV", "VSV, ours"]
     assert list(falls.columns) == ["paper", "one by one", "then all together"]
     assert falls.columns["paper"]["mean of digits 0 to 4"] == 2.4
     assert first.columns["VSV, paper"]["digit 9"] == (40, 6348)
     assert list(second.columns) == ["VSV, paper", "Bayes, paper", "test, paper", "VSV", "Bayes", "test"]
-    assert list(third.columns)[3:] == ["ORIG", "VSV", "RS", "ORIG, ours", "VSV, ours", "shared 10"]
+    assert list(third.columns)[3:] == ["ORIG", "VSV", "ORIG, ours", "VSV, ours", "RS", "shared 10"]
     for table in (first, second, third):
         lines = {line["line"]: line for line in table.as_record()["lines"]}
         assert [f"digit {digit}" in lines for digit in burges1997_printed.DIGITS] == [True] * 10
@@ -216,7 +216,7 @@ def test_the_tables_have_the_papers_numbers_beside_ours() -> None:
 
 
 def test_the_tables_agree_with_each_other() -> None:
-    _, second, first, third, _ = small_tables()
+    _, first, _, second, third = small_tables()
     for name in ("ORIG", "VSV", "ORIG, ours", "VSV, ours"):
         assert first.columns[name].items() <= third.columns[name].items()
     for digit in burges1997_printed.DIGITS:

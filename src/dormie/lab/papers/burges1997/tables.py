@@ -78,23 +78,25 @@ def small_tables(seconds: float) -> Iterator[Table]:
 
 def tables_of(extent: Extent, seconds: float) -> Iterator[Table]:
     """Each table as soon as its systems are trained."""
-    digits = Digits.load(extent.training_rows, extent.test_rows, PAPER.scaled)
-    model = train(digits, PAPER)
-    results = {"ORIG": Result.of(original(model), digits), "VSV": Result.of(virtual(model), digits)}
+    yield choices(extent.choices)
+    digits, ours = (Digits.load(extent.training_rows, extent.test_rows, way.scaled) for way in (PAPER, OURS))
+    model, our_model = train(digits, PAPER), train(ours, OURS)
+    results = {
+        "ORIG": Result.of(original(model), digits),
+        "VSV": Result.of(virtual(model), digits),
+        "ORIG, ours": Result.of(original(our_model), ours),
+        "VSV, ours": Result.of(virtual(our_model), ours),
+    }
+    yield table_1(results, digits.y_test)
     sets = reduced(model, extent.sizes)
     yield table_of_falls(sets)
     shifts = bayes_shifts(sets.system.outputs(digits.X), digits.y)
     yield table_2(Result.of(sets.system, digits), shifts, digits.y_test)
     results["RS"] = Result.of(sets.system.moved(shifts), digits)
-    ours = Digits.load(extent.training_rows, extent.test_rows, OURS.scaled)
-    model = train(ours, OURS)
-    results |= {"ORIG, ours": Result.of(original(model), ours), "VSV, ours": Result.of(virtual(model), ours)}
-    yield table_1(results, digits.y_test)
     rows = ours.to_fit_on()
     for size in extent.shared:
         results[f"shared {size}"] = Result.of(shared(results["VSV, ours"].system, size, rows), ours)
     yield table_3(results, digits.y_test, _times(results, digits.X_test, seconds))
-    yield choices(extent.choices)
 
 
 def table_1(results: Mapping[str, Result], y_test: Labels) -> Table:

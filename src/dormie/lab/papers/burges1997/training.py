@@ -15,6 +15,7 @@ it is trained again until no row does. It never needs the Gram matrix of all row
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,29 +35,27 @@ _CHUNK = 4000  # rows that a chunk starts with, and half of what may join it at 
 _TOLERANCE = 2e-3  # a row with a smaller slack is on the margin; LIBSVM's own tolerance is 1e-3
 _BLOCK = 4096
 _UNBOUNDED = 1e6  # C where weights have no bound; on MNIST they stay below 10
-_SAME = 0.01  # C' is found to this relative precision
+_SAME = 0.05  # C' is found to this relative precision, where the least objective is flat
+_NEAR = 2  # the search for C' takes this many times as many rows as there are support vectors, those of least margin
 
 Rows = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Support vectors (positions among the rows), their weights, the bias, and the slacks of all rows."""
+    """Support vectors (positions among the rows), their weights up to a bound, the bias, and all rows' margins."""
 
     support: Positions
     weights: Floats
     bias: Floats
-    slacks: Floats
+    margins: Floats
     bound: float
 
     @property
     def total_slack(self) -> float:
         """The sum of the slacks; only weights at the bound have any, other values are the solver's tolerance."""
-        return float(self.slacks[self.support[np.abs(self.weights) >= self.bound]].sum())
-
-    @property
-    def largest_weight(self) -> float:
-        return float(np.abs(self.weights).max())
+        at_bound = self.support[np.abs(self.weights) >= self.bound]
+        return float(np.maximum(1 - self.margins[at_bound], 0).sum())
 
 
 class ChunkedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -91,24 +90,31 @@ def train(kernel: Kernel, X: Rows, signs: Floats, C: float, penalty: str) -> Tra
 
 
 def _with_sum_squared(kernel: Kernel, X: Rows, signs: Floats, C: float, chunk: Positions) -> Trained:
-    """The machine whose bound is 2 C times the sum of its slacks."""
-    last = _by_chunks(kernel, X, signs, C, 0.0, chunk)
+    """The machine whose bound is 2 C times the sum of its slacks, found on the rows near the margin."""
+    first = _by_chunks(kernel, X, signs, C, 0.0, chunk)
+    near = np.union1d(first.support, np.argsort(first.margins, kind="stable")[: _NEAR * len(first.support)])
+    bound, support = _found_bound(kernel, X[near], signs[near], C, np.searchsorted(near, first.support))
+    return _by_chunks(kernel, X, signs, bound, 0.0, near[support])
 
+
+def _found_bound(kernel: Kernel, X: Rows, signs: Floats, C: float, support: Positions) -> tuple[float, Positions]:
+    """The bound that is 2 C times the sum of the slacks, and the support vectors of a machine near it."""
+
+    @cache
     def excess(log_bound: float) -> float:
-        nonlocal last
-        last = _by_chunks(kernel, X, signs, float(np.exp(log_bound)), 0.0, last.support)
-        return 2 * C * last.total_slack - last.bound
+        """By how much 2 C times the sum of the slacks is above the bound; falls as the bound rises."""
+        nonlocal support
+        trained = _by_chunks(kernel, X, signs, float(np.exp(log_bound)), 0.0, support)
+        support = trained.support
+        return 2 * C * trained.total_slack - trained.bound
 
-    low = high = np.log(C)
-    if 2 * C * last.total_slack > C:
-        high = np.log(2 * C * last.total_slack)  # less slack there, so its excess is not above 0
+    low = high = float(np.log(C))
+    if excess(low) > 0:
+        high = float(np.log(excess(low) + C)) + _SAME  # above 2 C times the slack at `low`, and it has less
     else:
-        high = np.log(min(C, last.largest_weight))  # beyond the largest weight a bound changes nothing
-        low = high - 1
-        while excess(low) < 0:
+        while excess(low) <= 0:
             low -= 1
-    root = brentq(excess, low, high, xtol=_SAME)
-    return _by_chunks(kernel, X, signs, float(np.exp(root)), 0.0, last.support)
+    return float(np.exp(brentq(excess, low, high, xtol=_SAME))), support
 
 
 def _by_chunks(kernel: Kernel, X: Rows, signs: Floats, bound: float, ridge: float, chunk: Positions) -> Trained:
@@ -119,11 +125,11 @@ def _by_chunks(kernel: Kernel, X: Rows, signs: Floats, bound: float, ridge: floa
         gram[np.diag_indices_from(gram)] += ridge
         svc = SVC(kernel="precomputed", C=bound, cache_size=1000).fit(gram, signs[chunk])
         support, weights = chunk[svc.support_], svc.dual_coef_[0]
-        slacks = np.maximum(1 - signs * (_sums(kernel, X, X[support], weights) + svc.intercept_), 0)
-        outside = np.setdiff1d(np.flatnonzero(slacks > _TOLERANCE), chunk)
+        margins = signs * (_sums(kernel, X, X[support], weights) + svc.intercept_)
+        outside = np.setdiff1d(np.flatnonzero(margins < 1 - _TOLERANCE), chunk)
         if not len(outside):
-            return Trained(support, weights, svc.intercept_, slacks, bound)
-        worst = outside[np.argsort(-slacks[outside], kind="stable")]
+            return Trained(support, weights, svc.intercept_, margins, bound)
+        worst = outside[np.argsort(margins[outside], kind="stable")]
         chunk = np.union1d(support, worst[: max(_CHUNK // 2, len(support))])
 
 
