@@ -66,6 +66,16 @@ def test_chunks_give_the_machine_of_all_rows(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(chunked.machine_.points, X[chunked.support_])
 
 
+@pytest.mark.parametrize("C", [0.001, 0.02, 1.0, 100.0])
+@pytest.mark.parametrize("name", PENALTIES)
+def test_tiny_chunks_come_to_the_same_end(name: str, C: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = train(Linear(), ROWS, SIGNS, C, name)
+    monkeypatch.setattr(training, "_CHUNK", 6)
+    found = train(Linear(), ROWS, SIGNS, C, name)
+    both = [_objective(name, each.weights @ ROWS[each.support], float(each.bias[0]), C) for each in (found, whole)]
+    assert both[0] == pytest.approx(both[1], rel=2e-3)
+
+
 def test_separable_rows_have_next_to_no_slack() -> None:
     """Then a bound changes little: both penalties on the sum give nearly the machine without slacks."""
     X, signs = _digit_rows()

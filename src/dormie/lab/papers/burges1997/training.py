@@ -118,7 +118,11 @@ def _found_bound(kernel: Kernel, X: Rows, signs: Floats, C: float, support: Posi
 
 
 def _by_chunks(kernel: Kernel, X: Rows, signs: Floats, bound: float, ridge: float, chunk: Positions) -> Trained:
-    """The SVM on all rows with weights up to the bound."""
+    """The SVM on all rows with weights up to the bound.
+
+    Only the first chunk is cut down to its support vectors: the later ones grow, so that they come to an end.
+    """
+    kept = np.empty(0, dtype=np.intp)
     while True:
         rows = X[chunk].astype(np.float64)
         gram = kernel.matrix(rows, rows)
@@ -130,7 +134,7 @@ def _by_chunks(kernel: Kernel, X: Rows, signs: Floats, bound: float, ridge: floa
         if not len(outside):
             return Trained(support, weights, svc.intercept_, margins, bound)
         worst = outside[np.argsort(margins[outside], kind="stable")]
-        chunk = np.union1d(support, worst[: max(_CHUNK // 2, len(support))])
+        kept = chunk = np.unique(np.concatenate([kept, support, worst[: max(_CHUNK // 2, len(support))]]))
 
 
 def _sums(kernel: Kernel, X: Rows, points: Rows, weights: Floats) -> Floats:
