@@ -28,6 +28,10 @@ from dormie.lab.papers.burges1997.systems import (
 )
 from dormie.lab.papers.burges1997.tables import Extent, Result, tables_of
 from dormie.lab.papers.table import Table
+from dormie.machine import Machine
+from dormie.machine.rules import Sign
+from dormie.methods.reduced_set import fit
+from dormie.methods.reduced_set.errors import Distance
 from dormie.numerics.evaluate import FullSum
 
 needs_data = pytest.mark.skipif(data_folder() is None, reason="no data: DORMIE_DATA is not set")
@@ -62,11 +66,19 @@ def few() -> System:
     return sets().system
 
 
+def few_of(digit: int) -> Machine:
+    """The reduced set of one digit's machine."""
+    machine = few().machine
+    mine = machine.weights[:, digit] != 0
+    rule, bias = Sign(np.array([False, True])), machine.bias[[digit]]
+    return Machine(machine.kernel, machine.points[mine], machine.weights[mine, digit], bias, rule)
+
+
 @cache
 def small_tables() -> tuple[Table, ...]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dormie.datasets.load", _small_mnist)
-        return tuple(tables_of(Extent(300, 200, SIZES, (10,), 300), seconds=0))
+        return tuple(tables_of(Extent(300, 200, SIZES, (10,), 100), seconds=0))
 
 
 def test_digits_have_unit_length_and_are_the_first_ones() -> None:
@@ -150,14 +162,16 @@ def test_a_reduced_set_is_that_of_its_own_digit() -> None:
 
 def test_moved_all_together_the_vectors_come_closer_than_one_by_one() -> None:
     assert all(1 < first < final for first, final in zip(sets().one_by_one, sets().together, strict=True))
-    machine, found = model().estimators_[3].machine_, few().machine
-    weights = found.weights[:, 3]
-    mine = weights != 0
+    machine, found = model().estimators_[3].machine_, few_of(3)
     gram = machine.kernel.matrix
-    z, s, gamma, beta = found.points[mine], machine.points, weights[mine], machine.weights[:, 0]
+    z, s, gamma, beta = found.points, machine.points, found.weights[:, 0], machine.weights[:, 0]
     whole = beta @ gram(s, s) @ beta
     left = whole - 2 * gamma @ gram(z, s) @ beta + gamma @ gram(z, z) @ gamma
     assert sets().together[3] == pytest.approx(whole / left, rel=1e-6)
+    again = fit(machine, SIZES[3], start="one_by_one").machine()
+    apart = Distance.between(few_of(3), again)
+    assert apart is not None
+    assert apart.relative[0] < 0.02
 
 
 def test_the_papers_second_machine_sees_no_original_digit() -> None:

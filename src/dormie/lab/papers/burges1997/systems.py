@@ -27,6 +27,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Polynomial
 from dormie.methods.reduced_set import fit
 from dormie.methods.reduced_set.errors import Distance
+from dormie.methods.reduced_set.norm import Norm
 from dormie.methods.reduced_set.threshold import least_errors_shift
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
@@ -146,11 +147,23 @@ class Reduced:
 def reduced(model: Any, sizes: tuple[int, ...]) -> Reduced:
     """A reduced set for each machine of the second training."""
     machines = [estimator.machine_ for estimator in model.estimators_]
-    each = list(zip(machines, sizes, strict=True))
-    first = [fit(machine, n, method="one_by_one").machine() for machine, n in each]
-    final = [fit(machine, n, start="one_by_one").machine() for machine, n in each]
+    with Progress() as progress:
+        phases = [two_phases(machine, n, progress) for machine, n in zip(machines, sizes, strict=True)]
+    first, final = (list(each) for each in zip(*phases, strict=True))
     falls = (tuple(map(_fall, machines, found)) for found in (first, final))
     return Reduced(_system(model, final), *falls)
+
+
+def two_phases(machine: Machine, n: int, progress: Progress) -> tuple[Machine, Machine]:
+    """The reduced set of vectors found one by one, and that of the same vectors moved all together.
+
+    The second is that of `fit(machine, n, start="one_by_one")`.
+    """
+    first = fit(machine, n, method="one_by_one").machine()
+    norm = Norm(machine, [n])
+    vectors = norm.minimise(first.points, lambda step: progress.say(f"moving {n:,} vectors, step {step:,}"))
+    [weights] = norm.weights(vectors)
+    return first, replace(first, points=vectors, weights=weights)
 
 
 def _fall(machine: Machine, found: Machine) -> float:
