@@ -67,12 +67,12 @@ class Result:
 
 
 def tables(seconds: float) -> Iterator[Table]:
-    """The tables for all of MNIST: TIME."""
+    """The tables for all of MNIST: an hour or more."""
     return tables_of(FULL, seconds)
 
 
 def small_tables(seconds: float) -> Iterator[Table]:
-    """The tables for 5,000 digits and a tenth of the vectors: about a minute."""
+    """The tables for 5,000 digits and a tenth of the vectors: a minute or two."""
     return tables_of(SMALL, seconds)
 
 
