@@ -40,7 +40,7 @@ class _Nudged:
 nudged = _Nudged()
 
 
-@parametrize_with_checks([VirtualSVC(nudged), VirtualSVC(nudged, multi_class="ovr")])  # type: ignore[untyped-decorator]
+@parametrize_with_checks([VirtualSVC(nudged), VirtualSVC(nudged, multi_class="ovr", keep_originals=False)])  # type: ignore[untyped-decorator]
 def test_scikit_learn_conventions_hold(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
@@ -69,6 +69,26 @@ def test_it_is_the_estimator_fitted_on_support_vectors_and_their_moved_copies() 
     new = _new_digits()[0]
     assert np.array_equal(model.predict(new), by_hand.predict(new))
     assert np.array_equal(model.decision_function(new), by_hand.decision_function(new))
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_without_originals_it_is_fitted_on_moved_copies_alone(multi_class: str) -> None:
+    X, y = _digits(classes=3)
+    model = VirtualSVC(Shifts(), ESTIMATOR, multi_class=multi_class, keep_originals=False).fit(X, y)
+    originals = {row.tobytes() for row in X}
+    for first, fitted in zip(model.first_estimators_, model.estimators_, strict=True):
+        moved = Shifts()(X[first.support_])
+        assert fitted.shape_fit_ == (4 * len(first.support_), 64)
+        assert {row.tobytes() for row in fitted.support_vectors_} <= {row.tobytes() for row in np.vstack(moved)}
+        assert not {row.tobytes() for row in fitted.support_vectors_} & originals
+    new, truth = _new_digits()
+    few = truth < 3
+    assert model.score(new[few], truth[few]) > 0.95
+
+
+def test_without_originals_and_without_copies_there_is_nothing_to_train_on() -> None:
+    with pytest.raises(ValueError, match="keep_originals=False and no transformed copies leave nothing to train on"):
+        VirtualSVC([], ESTIMATOR, keep_originals=False).fit(*_digits(100))
 
 
 def test_the_machine_before_the_moves_can_be_compared_with() -> None:

@@ -3,7 +3,7 @@
 Rows that are transformed without changing their class are additional training rows, but there are too many of them to
 train on. The support vectors represent all rows, so it is enough to transform those:
 
-    train  ->  support vectors and their transformed copies  ->  train again
+    train  ->  support vectors and their transformed copies, or the copies alone  ->  train again
 
 The gain in accuracy comes with more support vectors, and `dormie.compile` and `dormie.reduce` make up for that.
 """
@@ -43,6 +43,10 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     multi_class : {"ovo", "ovr"}, default="ovo"
         With "ovo", one estimator for all classes, whose support vectors are all transformed together. With "ovr", as in
         the paper, one estimator for each class against the rest, each with support vectors of its own.
+    keep_originals : bool, default=True
+        Whether the second training has the support vectors themselves, beside their transformed copies. With False, as
+        in the paper, it sees no original row, so that the training rows can serve to choose a threshold afterwards,
+        and the result has fewer support vectors. On digits, errors hardly differ (see Notes).
 
     Attributes
     ----------
@@ -57,8 +61,12 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
 
     Notes
     -----
-    The paper penalises squared slacks and SVC penalises slacks, so the values of C are not comparable. gamma="scale"
-    and gamma="auto" are computed from the training rows, and kept for the second training.
+    The paper squares the sum of the slacks, and SVC does not, so the values of C are not comparable. gamma="scale" and
+    gamma="auto" are computed from the training rows, and kept for the second training.
+
+    ``keep_originals`` was tried seven times on MNIST, trained on 10,000 digits and judged on 10,000 others, with
+    shifts, rotations and thickness, alone and together: 1,228 errors in all with the originals and 1,236 without, and 6
+    to 38 % more support vectors with them. They are kept because accuracy is what this estimator is for.
 
     Examples
     --------
@@ -75,11 +83,17 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     """
 
     def __init__(
-        self, invariances: Invariance | Sequence[Invariance], estimator: Any = None, *, multi_class: str = "ovo"
+        self,
+        invariances: Invariance | Sequence[Invariance],
+        estimator: Any = None,
+        *,
+        multi_class: str = "ovo",
+        keep_originals: bool = True,
     ) -> None:
         self.invariances = invariances
         self.estimator = estimator
         self.multi_class = multi_class
+        self.keep_originals = keep_originals
 
     def fit(self, X: Any, y: Any) -> VirtualSVC:
         """Train, transform the support vectors, and train again.
@@ -171,9 +185,11 @@ class VirtualSVC(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     def _fit_twice(self, X: Rows, y: npt.NDArray[Any]) -> tuple[Any, Any]:
         first = _with_fixed_gamma(clone(SVC() if self.estimator is None else self.estimator), X).fit(X, y)
         support = _support(first)
-        moved = list(_moved(self._invariances(), X[support]))
-        rows, targets = np.concatenate([X[support], *moved]), np.tile(y[support], 1 + len(moved))
-        return first, clone(first).fit(rows, targets)
+        copies = [X[support]] if self.keep_originals else []
+        copies.extend(_moved(self._invariances(), X[support]))
+        if not copies:
+            raise ValueError("keep_originals=False and no transformed copies leave nothing to train on")
+        return first, clone(first).fit(np.concatenate(copies), np.tile(y[support], len(copies)))
 
     def _invariances(self) -> list[Invariance]:
         return [self.invariances] if callable(self.invariances) else list(self.invariances)

@@ -172,7 +172,7 @@ def test_sizes_that_cannot_be_are_refused(sizes: Any, error: type[Exception], me
     [
         ({"objective": "label"}, "objective must be one of 'outputs', 'norm', got 'label'"),
         ({"method": "greedy"}, "method must be one of 'together', 'one_by_one', got 'greedy'"),
-        ({"start": "random"}, "start must be one of 'middles', 'w_greedy', got 'random'"),
+        ({"start": "random"}, "start must be one of 'middles', 'w_greedy', 'one_by_one', got 'random'"),
         ({"objective": "outputs"}, "needs rows to fit the outputs on; training rows serve"),
         ({"objective": "outputs", "method": "one_by_one", "rows": ROWS}, "'one_by_one' is for objective='norm'"),
     ],
@@ -186,8 +186,9 @@ def test_kernels_without_geometry_are_fitted_on_rows_only() -> None:
     machine = by_hand(Sigmoid(0.3, 0.1), POINTS, WEIGHTS)
     with pytest.raises(ValueError, match=r"Sigmoid.* is not positive semi-definite.*pass rows"):
         fit(machine, 3)
-    with pytest.raises(ValueError, match=r"start='w_greedy' needs a kernel that is an inner product"):
-        fit(machine, 3, ROWS, start="w_greedy")
+    for start in ("w_greedy", "one_by_one"):
+        with pytest.raises(ValueError, match=rf"start='{start}' needs a kernel that is an inner product"):
+            fit(machine, 3, ROWS, start=start)
     with pytest.raises(ValueError, match="a Python function does not have"):
         fit(by_hand(Custom(lambda a, b: a @ b.T), POINTS, WEIGHTS), 3, ROWS)
 

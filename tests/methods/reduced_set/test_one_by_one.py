@@ -10,6 +10,7 @@ from dormie.machine.kernels import RBF, Kernel, Polynomial
 from dormie.machine.rules import OneVsOneVote, Sign
 from dormie.methods.reduced_set import fit
 from dormie.methods.reduced_set.one_by_one import extract
+from dormie.numerics.evaluate import FullSum
 from tests.oracles import reduced_set as naive_reduction
 
 
@@ -64,3 +65,22 @@ def test_by_name_it_gives_nested_sets_with_the_best_weights_of_each() -> None:
         small = reduced.machine(size)
         best = naive_reduction.best_distance(machine, small.points)
         assert naive_reduction.squared_distance(machine, small.points, small.weights) <= best * 1.001 + 1e-9
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_as_a_start_its_vectors_are_moved_all_together_and_come_closer(outputs: int) -> None:
+    machine = _machine(RBF(0.7), outputs, seed=3)
+    extracted = fit(machine, 4, method="one_by_one").points
+    reduced = fit(machine, 4, start="one_by_one").machine()
+    whole = naive_reduction.best_distance(machine, extracted[:0])
+    before = naive_reduction.best_distance(machine, extracted) / whole
+    after = naive_reduction.squared_distance(machine, reduced.points, reduced.weights) / whole
+    assert after.sum() < 0.98 * before.sum()
+
+
+def test_as_a_start_it_serves_rows_and_nested_sizes_too() -> None:
+    machine = _machine(RBF(0.7), 3, seed=3)
+    rows = np.random.default_rng(1).normal(size=(300, 2))
+    reduced = fit(machine, [2, 5], rows, start="one_by_one")
+    small, large = (FullSum(reduced.machine(size)).outputs(rows) - FullSum(machine).outputs(rows) for size in (2, 5))
+    assert (large**2).sum() < (small**2).sum()

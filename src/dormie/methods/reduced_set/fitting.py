@@ -4,8 +4,8 @@
     reduced.machine(32)             # the first 32 of the 128 vectors, with weights of their own
 
 There are two objectives: the error of the outputs on rows (`outputs.py`), the default if there are rows, and the
-distance in feature space (`norm.py`). Vectors are optimised jointly, or extracted one by one as in the paper
-(`one_by_one.py`).
+distance in feature space (`norm.py`). Vectors are optimised jointly, or extracted one by one (`one_by_one.py`). The
+paper does both: it extracts vectors one by one, and then optimises them jointly.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from dormie.numerics.synthetic_rows import sample_rows
 from dormie.progress import Progress
 
 INITIAL = {"middles": k_means_vectors, "w_greedy": w_greedy_vectors}
+STARTS = (*INITIAL, "one_by_one")
 OBJECTIVES = ("outputs", "norm")
 PROCEDURES = ("together", "one_by_one")
 _CHEAP_STEP = 1e7  # multiply-adds of a step of the norm objective
@@ -83,9 +84,9 @@ def fit(
 
     rows       representative, unlabelled rows, on which outputs are fitted
     objective  "outputs" (default with rows), or "norm", the distance in feature space (default without)
-    method     "together", or "one_by_one", the paper's extraction, with the objective "norm"
-    start      "middles", the k-means centers of each class's support vectors, or "w_greedy", support vectors chosen
-               greedily to approximate w
+    method     "together", or "one_by_one", the paper's first phase, with the objective "norm"
+    start      of "together": "middles", the k-means centers of each class's support vectors; "w_greedy", support
+               vectors chosen greedily to approximate w; or "one_by_one", vectors extracted one by one
     seed       for k-means and for the batches of rows
     outputs    the machine's outputs for these rows, if the caller has them
     most_rows  a sample of this many rows is used if there are more
@@ -134,7 +135,7 @@ def _checked_sizes(machine: Machine, sizes: int | Iterable[int]) -> tuple[int, .
 def chosen_objective(machine: Machine, objective: str | None, method: str, start: str, rows: Any | None) -> str:
     """The objective asked for, or the default; raises ValueError if the options do not fit each other or the kernel."""
     objective = objective or ("norm" if rows is None or method == "one_by_one" else "outputs")
-    chosen = {"objective": (objective, OBJECTIVES), "method": (method, PROCEDURES), "start": (start, tuple(INITIAL))}
+    chosen = {"objective": (objective, OBJECTIVES), "method": (method, PROCEDURES), "start": (start, STARTS)}
     for name, (value, allowed) in chosen.items():
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
@@ -154,8 +155,8 @@ def _require_no_geometry(kernel: Kernel, objective: str, start: str) -> None:
             f"{kernel} is not positive semi-definite, so |w - w'| is not defined: pass rows to fit outputs on "
             "(training rows will do, without labels)"
         )
-    if start == "w_greedy":
-        raise ValueError(f"start='w_greedy' needs a kernel that is an inner product, not {kernel}: use 'middles'")
+    if start != "middles":
+        raise ValueError(f"start={start!r} needs a kernel that is an inner product, not {kernel}: use 'middles'")
 
 
 def _outputs_objective(
@@ -183,10 +184,13 @@ def _vectors(
 ) -> Floats:
     """The optimised vectors."""
     n = nested[-1]
+    if "one_by_one" in (method, start):
+        vectors = extract(machine, n, lambda k: progress.say(f"vector {k:,} of {n:,}"))
+    else:
+        progress.say(f"choosing {n:,} initial vectors")
+        vectors = INITIAL[start](machine, n, seed)
     if method == "one_by_one":
-        return extract(machine, n, lambda k: progress.say(f"vector {k:,} of {n:,}"))
-    progress.say(f"choosing {n:,} initial vectors")
-    vectors = INITIAL[start](machine, n, seed)
+        return vectors
     if len(nested) > 1 and machine.kernel.positive_semidefinite:
         vectors = vectors[w_greedy_order(machine, vectors, FeatureVector.of(machine))]
     return loss.minimise(vectors, lambda step: progress.say(f"moving {n:,} vectors, step {step:,}"))

@@ -204,10 +204,10 @@ def reduce(
         What is minimised: "outputs", the error of the outputs on the rows (the default with rows and
         method="together"), or "norm", the distance in feature space (the default otherwise).
     method : {"together", "one_by_one"}, default="together"
-        Whether all vectors are optimised jointly, or extracted one by one as in the paper, which needs "norm".
-    start : {"middles", "w_greedy"}, default="middles"
-        The initial vectors: k-means centers of the support vectors of each class, or support vectors chosen greedily
-        to approximate w.
+        Whether all vectors are optimised jointly, or extracted one by one and left there, which needs "norm".
+    start : {"middles", "w_greedy", "one_by_one"}, default="middles"
+        The initial vectors of "together": k-means centers of the support vectors of each class, support vectors chosen
+        greedily to approximate w, or vectors extracted one by one, as in the paper.
     seed : int, default=0
         Seed for everything random: the rows held out, the batches, and k-means.
 

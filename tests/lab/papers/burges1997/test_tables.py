@@ -7,14 +7,31 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from dormie.convert import read
 from dormie.lab.datasets import Dataset
 from dormie.lab.datasets.fetch import data_folder
 from dormie.lab.papers.burges1997 import printed as burges1997_printed
 from dormie.lab.papers.burges1997 import tables as burges1997
-from dormie.lab.papers.burges1997.systems import Digits, System, bayes_shifts, original, reduced, shared, train, virtual
+from dormie.lab.papers.burges1997.systems import (
+    OURS,
+    PAPER,
+    Digits,
+    Reduced,
+    System,
+    bayes_shifts,
+    minus_to_plus,
+    original,
+    reduced,
+    shared,
+    train,
+    unit_length,
+    virtual,
+)
 from dormie.lab.papers.burges1997.tables import Extent, Result, tables_of
 from dormie.lab.papers.table import Table
+from dormie.machine import Machine
+from dormie.machine.rules import Sign
+from dormie.methods.reduced_set import fit
+from dormie.methods.reduced_set.errors import Distance
 from dormie.numerics.evaluate import FullSum
 
 needs_data = pytest.mark.skipif(data_folder() is None, reason="no data: DORMIE_DATA is not set")
@@ -32,24 +49,36 @@ def _small_mnist(name: str) -> Dataset:
 def digits() -> Digits:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dormie.datasets.load", _small_mnist)
-        return Digits.load(500, 400)
+        return Digits.load(500, 400, unit_length)
 
 
 @cache
 def model() -> Any:
-    return train(digits())
+    return train(digits(), OURS)
 
 
 @cache
-def few() -> System:
+def sets() -> Reduced:
     return reduced(model(), SIZES)
+
+
+def few() -> System:
+    return sets().system
+
+
+def few_of(digit: int) -> Machine:
+    """The reduced set of one digit's machine."""
+    machine = few().machine
+    mine = machine.weights[:, digit] != 0
+    rule, bias = Sign(np.array([False, True])), machine.bias[[digit]]
+    return Machine(machine.kernel, machine.points[mine], machine.weights[mine, digit], bias, rule)
 
 
 @cache
 def small_tables() -> tuple[Table, ...]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dormie.datasets.load", _small_mnist)
-        return tuple(tables_of(Extent(300, 200, SIZES, (10,)), seconds=0))
+        return tuple(tables_of(Extent(300, 200, SIZES, (10,), 100), seconds=0))
 
 
 def test_digits_have_unit_length_and_are_the_first_ones() -> None:
@@ -59,6 +88,13 @@ def test_digits_have_unit_length_and_are_the_first_ones() -> None:
     np.testing.assert_allclose(np.linalg.norm(digits().X, axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(digits().X[7] * np.linalg.norm(data.X[7]), data.X[7], rtol=1e-5)
     assert np.array_equal(digits().y, data.y[:500])
+
+
+def test_pixels_from_minus_to_plus_one_keep_their_order_and_no_row_is_longer_than_one() -> None:
+    pixels = _small_mnist("mnist").X
+    scaled = minus_to_plus(pixels)
+    np.testing.assert_allclose(scaled * 8, 2 * pixels - 1, atol=1e-6)
+    assert np.linalg.norm(scaled, axis=1).max() <= 1
 
 
 def test_sets_are_fitted_on_every_digit_and_eight_moved_copies_of_it() -> None:
@@ -76,7 +112,7 @@ def test_each_system_gives_the_outputs_of_its_ten_machines() -> None:
     rows = digits().X_test
     for system, estimators in ((original(model()), model().first_estimators_), (virtual(model()), model().estimators_)):
         expected = np.column_stack([each.decision_function(rows) for each in estimators])
-        np.testing.assert_allclose(system.outputs(rows), expected, atol=1e-4)
+        np.testing.assert_allclose(system.outputs(rows), expected, atol=1e-9)
         assert system.vectors == tuple(len(each.support_) for each in estimators)
         assert system.machine.n_points < sum(system.vectors)
 
@@ -119,9 +155,32 @@ def test_a_reduced_set_is_that_of_its_own_digit() -> None:
     rows = digits().X_test.astype(np.float64)
     outputs = few().outputs(digits().X_test)
     for digit in burges1997_printed.DIGITS:
-        target = FullSum(read(model().estimators_[digit])).outputs(rows)[:, 0]
+        target = FullSum(model().estimators_[digit].machine_).outputs(rows)[:, 0]
         correlations = [np.corrcoef(target, output)[0, 1] for output in outputs.T]
         assert np.argmax(correlations) == digit
+
+
+def test_moved_all_together_the_vectors_come_closer_than_one_by_one() -> None:
+    assert all(1 < first < final for first, final in zip(sets().one_by_one, sets().together, strict=True))
+    machine, found = model().estimators_[3].machine_, few_of(3)
+    gram = machine.kernel.matrix
+    z, s, gamma, beta = found.points, machine.points, found.weights[:, 0], machine.weights[:, 0]
+    whole = beta @ gram(s, s) @ beta
+    left = whole - 2 * gamma @ gram(z, s) @ beta + gamma @ gram(z, z) @ gamma
+    assert sets().together[3] == pytest.approx(whole / left, rel=1e-6)
+    again = fit(machine, SIZES[3], start="one_by_one").machine()
+    apart = Distance.between(few_of(3), again)
+    assert apart is not None
+    assert apart.relative[0] < 0.02
+
+
+def test_the_papers_second_machine_sees_no_original_digit() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dormie.datasets.load", _small_mnist)
+        few_digits = Digits.load(200, 1, PAPER.scaled)
+    known = {row.tobytes() for row in few_digits.X}
+    second = virtual(train(few_digits, PAPER)).machine.points.astype(np.float32)
+    assert not any(row.tobytes() in known for row in second)
 
 
 def test_bayes_thresholds_never_make_more_errors_on_the_rows_they_come_from() -> None:
@@ -153,22 +212,26 @@ def test_printed_numbers_add_up_as_the_paper_says() -> None:
 
 
 def test_the_tables_have_the_papers_numbers_beside_ours() -> None:
-    first, second, third = small_tables()
-    assert list(first.columns) == ["ORIG, paper", "ORIG", "VSV, paper", "VSV"]
+    _, first, falls, second, third = small_tables()
+    assert list(first.columns) == ["ORIG, paper", "ORIG", "ORIG, ours", "VSV, paper", "VSV", "VSV, ours"]
+    assert list(falls.columns) == ["paper", "one by one", "then all together"]
+    assert falls.columns["paper"]["mean of digits 0 to 4"] == 2.4
     assert first.columns["VSV, paper"]["digit 9"] == (40, 6348)
     assert list(second.columns) == ["VSV, paper", "Bayes, paper", "test, paper", "VSV", "Bayes", "test"]
-    assert list(third.columns)[3:] == ["ORIG", "VSV", "RS", "shared 10"]
-    for table in small_tables():
+    assert list(third.columns)[3:] == ["ORIG", "VSV", "ORIG, ours", "VSV, ours", "RS", "shared 10"]
+    for table in (first, second, third):
         lines = {line["line"]: line for line in table.as_record()["lines"]}
         assert [f"digit {digit}" in lines for digit in burges1997_printed.DIGITS] == [True] * 10
         assert set(lines) >= {"error in %"}
     assert third.columns["RS"]["vectors"] == sum(SIZES)
     assert third.columns["shared 10"]["distinct vectors"] == 10
+    assert third.columns["RS, paper"]["times fewer than ORIG"] == 22
+    assert third.columns["ORIG"]["times fewer than ORIG"] == 1
 
 
 def test_the_tables_agree_with_each_other() -> None:
-    first, second, third = small_tables()
-    for name in ("ORIG", "VSV"):
+    _, first, _, second, third = small_tables()
+    for name in ("ORIG", "VSV", "ORIG, ours", "VSV, ours"):
         assert first.columns[name].items() <= third.columns[name].items()
     for digit in burges1997_printed.DIGITS:
         with_bayes, in_third = second.columns["Bayes"][f"digit {digit}"], third.columns["RS"][f"digit {digit}"]
@@ -182,6 +245,6 @@ def test_the_tables_agree_with_each_other() -> None:
 
 @needs_data
 def test_mnist_is_there_in_the_form_it_takes() -> None:
-    some = Digits.load(100, 50)
+    some = Digits.load(100, 50, unit_length)
     assert some.X.shape == (100, 784)
     assert set(some.y) | set(some.y_test) <= set(burges1997_printed.DIGITS)
