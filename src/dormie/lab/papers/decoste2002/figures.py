@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dormie.lab.papers.decoste2002 import deadlines
 from dormie.lab.papers.decoste2002.problems import Problem, sonar
 from dormie.lab.papers.decoste2002.walks import build, orders
 from dormie.machine import Floats
@@ -80,7 +81,7 @@ def _excess_bias(stage: Geometry, C: float) -> Floats:
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write both figures to the folder as PNG files."""
+    """Write both figures, and that of answers at a deadline, to the folder as PNG files."""
     problem = sonar()
     machine, _ = problem.svm()
     first = problem.folded_weights()
@@ -90,7 +91,8 @@ def draw(folder: Path) -> list[Path]:
         found[name] = curves(problem, stage)
     folder.mkdir(parents=True, exist_ok=True)
     figures = {"figure1": _figure_1, "figure2": _figure_2}
-    return [_panels(found, panel, folder / f"decoste2002-{name}.png") for name, panel in figures.items()]
+    drawn = [_panels(found, panel, folder / f"decoste2002-{name}.png") for name, panel in figures.items()]
+    return [*drawn, deadlines.draw(folder / "decoste2002-deadline.png")]
 
 
 def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path: Path) -> Path:
@@ -103,7 +105,7 @@ def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path
         ax.set_title(f"Sonar, {name} order, $w^+$, $w^-$ first")
         ax.set_xlabel("landmarks k")
         panel(ax, each)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=100)
     return path
 
 
