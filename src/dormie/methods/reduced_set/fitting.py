@@ -188,7 +188,7 @@ def _vectors(
     progress.say(f"choosing {n:,} initial vectors")
     vectors = INITIAL[start](machine, n, seed)
     if len(nested) > 1 and machine.kernel.positive_semidefinite:
-        vectors = vectors[w_greedy_order(machine, vectors, FeatureVector.of(machine))]
+        vectors = vectors[w_greedy_order(vectors, FeatureVector.of(machine))]
     return loss.minimise(vectors, lambda step: progress.say(f"moving {n:,} vectors, step {step:,}"))
 
 

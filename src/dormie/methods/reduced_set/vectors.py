@@ -1,7 +1,8 @@
 """Vectors that geometry and certified reduced sets share, so that they are computed once for both.
 
-Points in greedy order come first, because they are found quickly. If they settle enough rows, vectors optimised to
-lower rho follow: as many of them settle far more rows, but they take longer to fit.
+Points in greedy order come first, because they are found quickly; two composite points are among the candidates. If
+they settle enough rows, vectors optimised to lower rho follow: as many of them settle far more rows, but they take
+longer to fit.
 """
 
 from __future__ import annotations
@@ -56,6 +57,23 @@ class Moved:
         yield self.stage
 
 
+def composite_points(machine: Machine) -> Floats:
+    """DeCoste's w+ and w- (2002, equation 34): the means of the points of positive and of negative weight.
+
+    The paper has the sums over the support vectors of a linear SVM, which takes labels. Here the machine's own weights
+    serve, for machines of one output, and means take the place of sums: they lie among the points, where every kernel
+    is of use. A mean that is no finite vector, or has no length in feature space, is left out.
+    """
+    if machine.n_outputs > 1:
+        return machine.points[:0]
+    with np.errstate(all="ignore"):
+        shares = np.maximum(np.hstack([machine.weights, -machine.weights]), 0)
+        shares = shares / shares.max(axis=0)  # so that their sum does not overflow
+        means = shares.T @ machine.points / shares.sum(axis=0)[:, None]
+        lengths = machine.kernel.diagonal(means)
+    return np.asarray(means[np.isfinite(means).all(axis=1) & np.isfinite(lengths) & (lengths > 0)])
+
+
 class SharedVectors:
     """Vectors for one machine and sample; `SharedVectors.of` returns the same object to every method.
 
@@ -72,7 +90,9 @@ class SharedVectors:
         self.settled = 1.0
         with arithmetic():
             self.w = FeatureVector.of(machine)
-            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, fitting.rows[:_ROWS]))
+            candidates = self.w.joined_by(composite_points(machine))
+            self._points = candidates.machine.points
+            self._greedy = RadiusGreedy(candidates, self.most, mapped(machine, fitting.rows[:_ROWS]))
         self._rows = fitting.rows
         self._work = fitting.effort.moving_work
         self._moved: list[Moved] = []
@@ -86,8 +106,8 @@ class SharedVectors:
         return vectors
 
     def first_points(self, n: int) -> Floats:
-        """The first n points in greedy order, or fewer if the order ends early."""
-        points: Floats = self.machine.points[self._greedy.extend(n)]
+        """The first n points in greedy order, or fewer if the order ends early; composite points are among them."""
+        points: Floats = self._points[self._greedy.extend(n)]
         return points
 
     def share_settled(self, stage: Stage) -> float:
