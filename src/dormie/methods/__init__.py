@@ -9,6 +9,7 @@
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors, not one-vs-rest        | DeCoste & Mazzoni 2003  |
+| regions       | certified               | positive semi-definite kernel                 | DeCoste 2002            |
 | reduced_set   | certified or calibrated | positive semi-definite kernel                 | Burges & Schölkopf 1997 |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
@@ -17,14 +18,14 @@ right; a calibrated stage has thresholds measured on rows, and serves plans with
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
 candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
-`dormie.numerics.reference`), and the modules that fit it.
+`dormie.numerics.reference`, and regions are geometry stages), and the modules that fit it.
 `base.py` has the protocol, `memory.py` counts the bytes of stages, and `thresholds.py` has what linear_filter and
 nearest share. To add a method, add a folder and a line in `METHODS`.
 """
 
 from __future__ import annotations
 
-from dormie.methods import dense, fast_stopping, geometry, linear_filter, nearest, reduced_set
+from dormie.methods import dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, regions
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
@@ -37,6 +38,7 @@ METHODS: dict[str, Method] = {
         linear_filter.METHOD,
         nearest.METHOD,
         reduced_set.METHOD,
+        regions.METHOD,
         TREE,
     )
 }

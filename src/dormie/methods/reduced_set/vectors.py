@@ -65,7 +65,7 @@ def composite_points(machine: Machine) -> Floats:
     is of use. A mean that is no finite vector, or has no length in feature space, is left out.
     """
     if machine.n_outputs > 1:
-        return machine.points[:0]
+        return np.empty((0, machine.n_features))
     with np.errstate(all="ignore"):
         shares = np.maximum(np.hstack([machine.weights, -machine.weights]), 0)
         shares = shares / shares.max(axis=0)  # so that their sum does not overflow
@@ -90,9 +90,8 @@ class SharedVectors:
         self.settled = 1.0
         with arithmetic():
             self.w = FeatureVector.of(machine)
-            candidates = self.w.joined_by(composite_points(machine))
-            self._points = candidates.machine.points
-            self._greedy = RadiusGreedy(candidates, self.most, mapped(machine, fitting.rows[:_ROWS]))
+            self._candidates = self.w.joined_by(composite_points(machine))
+            self._greedy = RadiusGreedy(self._candidates, self.most, mapped(machine, fitting.rows[:_ROWS]))
         self._rows = fitting.rows
         self._work = fitting.effort.moving_work
         self._moved: list[Moved] = []
@@ -107,7 +106,12 @@ class SharedVectors:
 
     def first_points(self, n: int) -> Floats:
         """The first n points in greedy order, or fewer if the order ends early; composite points are among them."""
-        points: Floats = self._points[self._greedy.extend(n)]
+        points: Floats = self._candidates.machine.points[self._greedy.extend(n)]
+        return points
+
+    def points_for(self, rows: Floats, n: int) -> Floats:
+        """The first n points in an order for other rows than the sample's, in mapped coordinates."""
+        points: Floats = self._candidates.machine.points[RadiusGreedy(self._candidates, n, rows[:_ROWS]).extend(n)]
         return points
 
     def share_settled(self, stage: Stage) -> float:
