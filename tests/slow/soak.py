@@ -36,6 +36,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.fitting import CannotFit
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.regions import Regions
 from dormie.numerics import backend as native
 from dormie.numerics.greedy_order import sgma, w_greedy
 from dormie.numerics.rounding import source_rounding
@@ -265,8 +266,16 @@ def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[CertifiedSta
         with contextlib.suppress(ValueError, CannotFit):  # numbers that leave nothing to certify are refused
             stages.append(Geometry.build(machine, _landmarks(rng, machine)))
         with contextlib.suppress(ValueError, CannotFit):
+            stages.append(_regions(rng, machine))
+        with contextlib.suppress(ValueError, CannotFit):
             stages.append(_reduced_set(rng, machine))
     return stages
+
+
+def _regions(rng: Generator, machine: Machine) -> Regions:
+    """A few regions, the centres anywhere."""
+    stages = [Geometry.build(machine, _landmarks(rng, machine)) for _ in range(int(rng.integers(1, 4)))]
+    return Regions(machine, machine.points[rng.integers(machine.n_points, size=len(stages))], stages)
 
 
 def _reduced_set(rng: Generator, machine: Machine) -> ReducedSet:

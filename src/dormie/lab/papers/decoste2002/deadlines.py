@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ _ROWS = {"two moons": 100_000, "covtype": 50_000, "mnist": 3000}  # some tens of
 
 @dataclass(frozen=True)
 class Moment:
-    """What 20 runs with one deadline gave: shares of rows, and seconds beyond the deadline."""
+    """What several runs with one deadline gave: shares of rows, and seconds beyond the deadline."""
 
     share: float  # the deadline, in times of `predict`
     settled: float  # median over the runs
@@ -85,37 +85,51 @@ def _two_moons() -> tuple[Predictor, Any]:
 
 
 def trade(name: str, predictor: Predictor, rows: Any, rounds: int = _ROUNDS) -> Trade:
-    """Measure a predictor at all deadlines."""
+    """Measure a predictor at all deadlines, in rounds, each by the time that `predict` takes in it."""
     right = predictor.predict(rows)
-    seconds = float(np.median([seconds_of(lambda: predictor.predict(rows)) for _ in range(rounds)]))
-    moments = tuple(_moment(predictor, rows, right, share, seconds, rounds) for share in _SHARES)
-    return Trade(name, str(predictor.plan.cascade), len(rows), seconds, moments)
-
-
-def _moment(
-    predictor: Predictor, rows: Any, right: npt.NDArray[Any], share: float, seconds: float, rounds: int
-) -> Moment:
-    bias_is_wrong = predictor.predict(rows, deadline=0.0).labels != right
-    settled, wrong, both, late = [], [], 0, []
+    runs: dict[float, list[_Run]] = {share: [] for share in _SHARES}
+    times = []
     for _ in range(rounds):
-        began = time.perf_counter()
-        found = predictor.predict(rows, deadline=share * seconds)
-        late.append(time.perf_counter() - began - share * seconds)
-        differs = found.labels != right
-        settled.append(found.settled.mean())
-        wrong.append(differs.mean())
-        both += int(np.sum(differs & found.settled))
-    reached = int(share * len(right))
+        times.append(seconds_of(lambda: predictor.predict(rows)))
+        for share in _SHARES:
+            runs[share].append(_run(predictor, rows, right, share * times[-1]))
+    bias_is_wrong = predictor.predict(rows, deadline=0.0).labels != right
+    moments = tuple(_moment(share, several, bias_is_wrong) for share, several in runs.items())
+    return Trade(name, str(predictor.plan.cascade), len(rows), float(np.median(times)), moments)
+
+
+class _Run(NamedTuple):
+    """What one deadline gave: shares of rows, rows settled and not as `predict`, and seconds beyond it."""
+
+    settled: float
+    wrong: float
+    settled_wrong: int
+    late: float
+
+
+def _run(predictor: Predictor, rows: Any, right: npt.NDArray[Any], seconds: float) -> _Run:
+    began = time.perf_counter()
+    found = predictor.predict(rows, deadline=seconds)
+    late = time.perf_counter() - began - seconds
+    differs = found.labels != right
+    return _Run(
+        float(found.settled.mean()), float(differs.mean()), int(np.sum(differs & found.settled)), max(late, 0.0)
+    )
+
+
+def _moment(share: float, runs: list[_Run], bias_is_wrong: npt.NDArray[np.bool_]) -> Moment:
+    settled, wrong, settled_wrong, late = zip(*runs, strict=True)
+    reached = int(share * len(bias_is_wrong))
     return Moment(
-        share,
-        float(np.median(settled)),
-        float(np.median(wrong)),
-        max(wrong),
-        bias_is_wrong[reached:].sum() / len(right),
-        float(bias_is_wrong.mean()) if share < 1 else 0.0,
-        both,
-        max(float(np.median(late)), 0.0),
-        max(max(late), 0.0),
+        share=share,
+        settled=float(np.median(settled)),
+        wrong=float(np.median(wrong)),
+        most_wrong=max(wrong),
+        wrong_in_row_order=float(bias_is_wrong[reached:].sum() / len(bias_is_wrong)),
+        wrong_without=float(bias_is_wrong.mean()) if share < 1 else 0.0,
+        settled_wrong=sum(settled_wrong),
+        late=float(np.median(late)),
+        latest=max(late),
     )
 
 
