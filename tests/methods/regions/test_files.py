@@ -30,12 +30,16 @@ def test_a_plan_with_regions_comes_back_and_answers_the_same(tmp_path: Path) -> 
     assert_comes_back(_plan(), ROWS, tmp_path / "plan")
 
 
+def _shortened(name: str) -> Change:
+    return lambda arrays: arrays | {name: arrays[name][:-1]}
+
+
 ARRAYS = ("centers", "lengths", *names_of(Span))
 CHANGES: dict[str, Change] = {
     **{f"{name} missing": without(name) for name in ARRAYS},
     **{f"{name} empty": put(name, np.ones((0, 3))) for name in ARRAYS},
     **{f"{name} a number": put(name, 1.0) for name in ARRAYS},
-    **{f"{name} short": lambda arrays, name=name: arrays | {name: arrays[name][:-1]} for name in ARRAYS},
+    **{f"{name} short": _shortened(name) for name in ARRAYS},
     **{f"{name} of float32": typed(name, np.float32) for name in ARRAYS},
     **{f"{name} NaN": set_at(name, 0, np.nan) for name in ARRAYS if name != "lengths"},
     "a length of 0": put("lengths", np.array([30, 0, 45])),

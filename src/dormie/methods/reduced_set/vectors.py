@@ -118,6 +118,10 @@ class SharedVectors:
         """The share of the sample rows that a stage settles."""
         return float(np.asarray(stage.decide(self._rows).settled).mean())
 
+    def settled_by_sets(self) -> float:
+        """The largest share of the sample rows that one of the reduced sets made so far settles."""
+        return max((self.share_settled(moved.stage) for moved in self._moved if moved.stage is not None), default=0.0)
+
     def moved(self) -> Iterator[Moved]:
         """Optimised vectors, more and more of them, within the work allowed for each number."""
         yield from self._moved

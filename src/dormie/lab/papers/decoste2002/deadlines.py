@@ -8,7 +8,7 @@ which has no answer before its end. Wrong answers are those that differ from `pr
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -156,14 +156,14 @@ def _numbers(moment: Moment) -> Numbers:
     }
 
 
-def draw(path: Path, source: Callable[[str], Trade] = measured) -> Path:
+def draw(path: Path) -> Path:
     """Plot wrong answers over time, with a panel for every model; this needs no display."""
     from matplotlib.figure import Figure  # optional
 
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     axes = figure.subplots(1, len(_ROWS), sharey=True)
     for ax, name in zip(axes, _ROWS, strict=True):
-        _panel(ax, source(name))
+        _panel(ax, measured(name))
     axes[0].set_ylabel("wrong answers, % of the rows")
     axes[0].legend(loc="upper right", fontsize="small")
     figure.savefig(path, dpi=100)
