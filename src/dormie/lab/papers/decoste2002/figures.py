@@ -99,13 +99,16 @@ def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path
     """Draw a figure with a panel for every order of landmarks; this needs no display."""
     from matplotlib.figure import Figure  # optional
 
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots(1, len(found), sharex=True, sharey=True)
+    figure.suptitle("Sonar, $w^+$ and $w^-$ first")
     for ax, (name, each) in zip(axes, found.items(), strict=True):
-        ax.set_title(f"Sonar, {name} order, $w^+$, $w^-$ first")
+        ax.set_title(f"{name} order", fontsize="medium")
         ax.set_xlabel("landmarks k")
         panel(ax, each)
-    figure.savefig(path, dpi=100)
+        ax.label_outer()
+    axes[0].legend(fontsize="small")
+    figure.savefig(path, dpi=90)
     return path
 
 
@@ -117,7 +120,6 @@ def _figure_1(ax: Any, each: Curves) -> None:
     ):
         ax.plot(each.steps[those], size[those], mark, label=name)
     ax.set_ylabel("|G(x)|")
-    ax.legend()
 
 
 def _figure_2(ax: Any, each: Curves) -> None:
@@ -126,4 +128,3 @@ def _figure_2(ax: Any, each: Curves) -> None:
         ax.plot(k, np.where(wrong > 0, wrong, np.nan), _MARKS[name], label=name)
     ax.set_yscale("log")
     ax.set_ylabel(f"rows of {len(each.outputs)} guessed wrong")
-    ax.legend()

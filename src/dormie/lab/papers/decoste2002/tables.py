@@ -50,7 +50,7 @@ def table(problem: Problem, seconds: float) -> Table:
             **_counts(paths[name], problem.X, test),
             "vectors after exact simplification": smaller.n_points,
             **_speed(times, name),
-            **_fisher_counts(Paths.build(fisher, several[name][:1], first, problem.landmarks), problem.X),
+            **_fisher_counts(Paths.build(fisher, several[name], first, problem.landmarks), problem.X),
         }
         for name in several
     }
