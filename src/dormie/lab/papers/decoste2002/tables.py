@@ -144,5 +144,7 @@ def _fisher_counts(paths: Paths, rows: Floats) -> Numbers:
         **found.numbers("KFD, training rows, w+ w- first"),
         "KFD: rows / mean k": machine.n_points / float(found.steps.mean()),
         "KFD: share of rows left to the full sum": float(np.mean(found.answers < 0)),
-        "KFD: answers that differ from the full sum": differences(machine, rows, found.answers),
+        "KFD: answers that differ from the full sum": differences(
+            machine, np.vstack([rows] * len(paths.folded)), found.answers
+        ),
     }
