@@ -139,6 +139,19 @@ def test_time_goes_where_it_helps_most(name: str, monkeypatch: pytest.MonkeyPatc
         assert late <= 1e-3
 
 
+@pytest.mark.parametrize("name", [*PLANS, "a first stage that leaves many rows open"])
+def test_more_time_never_makes_many_more_answers_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that a stage leaves open in the last moment have an estimate, too."""
+    open_rows = ([(0.3, 1e-6), (0.0, 1e-6)], (0.5, 1e-7))
+    clock, (stages, cheap) = _Clock(monkeypatch), PLANS.get(name, open_rows)
+    timed = [_Timed(clock, *each) for each in stages]
+    plan = _plan(*timed, guessing=None if cheap is None else _Timed(clock, *cheap))
+    whole = _seconds(ROWS, *timed)
+    wrong = [_run(clock, plan, ROWS, share * whole)[1] for share in np.arange(0.1, 2.0, 0.05)]
+    assert (np.diff(wrong) < 0.02).all()
+    assert wrong[-1] == 0
+
+
 def test_after_the_first_stage_the_most_doubtful_rows_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     first, last = _Timed(clock, 0.5, 1e-6), _Timed(clock, 0.0, 1e-4)

@@ -28,7 +28,7 @@ _FIRST_CHUNK = 2.5e-4  # seconds that the first chunk may take by that estimate
 _LARGEST_FIRST = 4096  # rows
 _GUESSED_FROM = 64  # kernel evaluations: more than estimates of a cheap stage take
 _GROWTH = 8  # ratio of the sizes of two chunks, at most
-_LITTLE = 0.2  # share of the time left that estimates of all rows may take
+_LITTLE = 0.35  # share of the time left that estimates of all rows may take
 _ALLOWANCE = 1.1  # factor on the expected time of all rows, when deciding whether the time is long enough
 
 
@@ -99,7 +99,6 @@ class _Run:
                 guess, self._guess = self._guess, None
                 if self._guesses_all(guess, order, chunks):
                     return self.settle(stage, caution)
-        self._estimate_open(stage, order[: chunks.rows])
         if guess is not None:
             self._estimate_open(guess, order[chunks.rows :])
         return chunks.done
@@ -115,12 +114,15 @@ class _Run:
         return True
 
     def _decide(self, stage: Stage, caution: float, chunk: Positions) -> None:
+        """Settle what the stage settles, and estimate the rest at once: with the last chunk time may be over."""
         found = stage.decide(self._of(chunk), caution)
         if found.settled is None or found.settled.all():
             self.answers[chunk], self.settled[chunk] = found.answers, True
-        else:
-            sure = chunk[found.settled]
-            self.answers[sure], self.settled[sure] = found.answers[found.settled], True
+            return
+        sure, rest = chunk[found.settled], chunk[~found.settled]
+        self.answers[sure], self.settled[sure] = found.answers[found.settled], True
+        if time.perf_counter() < self._deadline:
+            self._estimate(stage, rest)
 
     def _estimate_open(self, stage: Stage, among: Positions) -> float:
         """Answer those of the rows that are still open by the estimates of a stage; returns its seconds per row."""
