@@ -70,8 +70,11 @@ class Regions(CertifiedStage):
         return Decisions(answers, settled, evaluations)
 
     def estimate(self, rows: Any) -> Floats:
-        low, high = self.interval(rows, self.budgets[-1])
-        return np.asarray(low / 2 + high / 2)
+        require_finite(rows)
+        outputs = np.empty((rows.shape[0], self.machine.n_outputs))
+        for stage, of, some in self._by_region(rows):
+            outputs[of] = stage.estimate(some)
+        return outputs
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         require_finite(rows)
