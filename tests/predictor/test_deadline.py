@@ -208,6 +208,17 @@ def test_the_stage_for_guesses_is_as_cheap_as_the_plan_needs(
     assert (None if found is None else found.name) == expected
 
 
+@pytest.mark.parametrize(("points", "expected"), [(63, None), (64, "reduced_set"), (300, "reduced_set")])
+def test_small_machines_have_a_stage_for_guesses_unless_they_are_tiny(
+    points: int, expected: str | None, moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess, "best_of", lambda *_: [1.0, 1.0, 0.01])
+    rng = np.random.default_rng(0)
+    small = Machine(RBF(1.0), rng.normal(size=(points, 2)), rng.normal(size=points), 0.0, Sign(np.array([0, 1])))
+    found = guess.guess_stage(Cascade.of(Dense(small)), moons[1], 0, Progress())
+    assert (None if found is None else found.name) == expected
+
+
 def test_a_plan_with_a_risk_settles_what_its_own_stages_settle() -> None:
     X, y = make_moons(6000, noise=0.3, random_state=0)
     svc = SVC(gamma=2.0, C=10).fit(X[:2000], y[:2000])
