@@ -214,7 +214,9 @@ def test_small_machines_have_a_stage_for_guesses_unless_they_are_tiny(
 ) -> None:
     monkeypatch.setattr(guess, "best_of", lambda *_: [1.0, 1.0, 0.01])
     rng = np.random.default_rng(0)
-    small = Machine(RBF(1.0), rng.normal(size=(points, 2)), rng.normal(size=points), 0.0, Sign(np.array([0, 1])))
+    small = Machine(
+        RBF(1.0), rng.normal(size=(points, 2)), rng.normal(size=points), np.zeros(1), Sign(np.array([0, 1]))
+    )
     found = guess.guess_stage(Cascade.of(Dense(small)), moons[1], 0, Progress())
     assert (None if found is None else found.name) == expected
 
