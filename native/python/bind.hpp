@@ -246,6 +246,7 @@ void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)
 }
 
 // One for each stage, in a file of its own.
+void bind_champion(nb::module_ &m);
 void bind_dense(nb::module_ &m);
 void bind_source_sum(nb::module_ &m);
 void bind_fast_stopping(nb::module_ &m);

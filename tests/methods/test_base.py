@@ -16,6 +16,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import CalibratedStage, CertifiedStage, Stage, middle_of
+from dormie.methods.champion import Champion
 from dormie.methods.dense import Dense, Float32Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -74,6 +75,10 @@ def _regions(machine: Machine) -> Regions:
     return Regions(machine, machine.points[:3].copy(), stages)
 
 
+def _champion(machine: Machine) -> Champion:
+    return Champion(machine, ReducedSet.project(machine, machine.points[:40], [40]).levels)
+
+
 def _tree(machine: Machine) -> TreeWalk:
     return TreeWalk.calibrated(machine, greedy(machine, FITTING, height=4), FITTING)
 
@@ -81,6 +86,7 @@ def _tree(machine: Machine) -> TreeWalk:
 CLASSES = ("sign", "vote", "argmax")
 # What makes each stage, the protocol it keeps, and the rules it serves.
 STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]]] = {
+    "champion": (_champion, CertifiedStage, ("vote",)),
     "dense": (Dense, CertifiedStage, tuple(RULES)),
     "dense in float32": (Float32Dense, Stage, CLASSES),
     "fast_stopping": (FastStopping, CertifiedStage, tuple(RULES)),
@@ -134,7 +140,7 @@ def _assert_same(one: Any, other: Any) -> None:
 
 
 def test_every_stage_of_every_method_is_here() -> None:
-    made = {type(_made(name, "sign", True)) for name in STAGES}
+    made = {type(_made(name, rules[0], True)) for name, (_, _, rules) in STAGES.items()}
     assert {stage for method in METHODS.values() for stage in method.stages} <= made
 
 
@@ -176,13 +182,13 @@ def test_a_stage_comes_back_from_its_state_and_from_a_pickle(stage: Stage) -> No
 
 @_every(CertifiedStage)
 def test_intervals_contain_the_real_outputs_and_estimates_lie_inside(stage: CertifiedStage) -> None:
-    for budget in {*stage.budgets[::6], stage.budgets[-1], POINTS, 10**9}:
+    for budget in {*stage.budgets[::6], *stage.budgets[-1:], POINTS, 10**9}:
         low, high = stage.interval(ROWS, budget)
         assert low.shape == high.shape == (len(ROWS), stage.machine.n_outputs)
         assert low.dtype == high.dtype == np.float64
         assert (low <= high).all()
-        assert np.isfinite(low[:3]).all()
-        assert np.isfinite(high[:3]).all()
+        assert np.isfinite(low[:3]).all() == bool(stage.budgets)
+        assert np.isfinite(high[:3]).all() == bool(stage.budgets)
         assert naive.between(low, high, _exact(stage.machine.n_outputs)).all()
     estimate = stage.estimate(ROWS)
     assert ((low <= estimate) & (estimate <= high)).all()
@@ -190,7 +196,7 @@ def test_intervals_contain_the_real_outputs_and_estimates_lie_inside(stage: Cert
 
 @_every(CertifiedStage)
 def test_intervals_change_at_budgets_alone(stage: CertifiedStage) -> None:
-    first = stage.budgets[0]
+    first = stage.budgets[0] if stage.budgets else POINTS + 9
     for budget in (-1, 0, first - 1):
         low, high = stage.interval(ROWS, budget)
         assert (low == -np.inf).all()
@@ -205,10 +211,12 @@ def test_intervals_change_at_budgets_alone(stage: CertifiedStage) -> None:
 def test_steps_are_the_intervals_of_one_row(stage: CertifiedStage) -> None:
     """But for the last bits: one at a time, terms may be multiplied and added in one rounding or in two."""
     intervals = np.array([stage.interval(ROWS, budget) for budget in stage.budgets])
+    intervals = intervals.reshape(len(stage.budgets), 2, len(ROWS), stage.machine.n_outputs)
     for i, row in enumerate(ROWS):
-        budgets, *ends = zip(*stage.steps(row[None]), strict=True)
-        assert list(budgets) == list(stage.budgets)
-        np.testing.assert_allclose(np.stack(ends, axis=1), intervals[:, :, i], rtol=1e-6, atol=1e-9)
+        steps = [*stage.steps(row[None])]
+        assert [budget for budget, _, _ in steps] == list(stage.budgets)
+        ends = np.array([step[1:] for step in steps]).reshape(intervals[:, :, i].shape)
+        np.testing.assert_allclose(ends, intervals[:, :, i], rtol=1e-6, atol=1e-9)
 
 
 @_every(Stage)

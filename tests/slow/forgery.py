@@ -23,6 +23,7 @@ from dormie.machine.kernels import Kernel
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
+from dormie.methods.champion import Champion
 from dormie.methods.dense import Dense, Float32Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -120,7 +121,11 @@ def _certified_stages(machine: Machine) -> list[Stage]:
     if not machine.kernel.positive_semidefinite:
         return []
     geometry = Geometry.build(machine, machine.points[:20])
-    return [geometry, ReducedSet.project(machine, machine.points[:5], [2, 5]), FastStopping(machine)]
+    reduced_set = ReducedSet.project(machine, machine.points[:5], [2, 5])
+    stages: list[Stage] = [geometry, reduced_set, FastStopping(machine)]
+    if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
+        stages.append(Champion(machine, ReducedSet.project(machine, machine.points[:5], [5]).levels))
+    return stages
 
 
 def _bold_stages(machine: Machine) -> list[Stage]:

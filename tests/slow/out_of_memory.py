@@ -28,6 +28,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import OneVsOneVote, Sign
 from dormie.methods import tree
 from dormie.methods.base import Stage, certified_among
+from dormie.methods.champion import Champion
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -60,6 +61,8 @@ def stages(made: Machine, rows: Floats) -> Iterator[tuple[str, Stage]]:
     dense = Dense(made)
     dense.full_sum.prepare()
     yield "dense", dense
+    if made.n_outputs > 1:
+        yield "champion", Champion(made, ReducedSet.project(made, made.points[:80], [80]).levels)
     yield "fast_stopping", FastStopping(made)
     yield "geometry", Geometry.build(made, made.points[:80])
     yield "reduced_set", ReducedSet.project(made, made.points[:80], [40, 80])

@@ -29,8 +29,9 @@ import scipy.sparse
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rows import mapped
-from dormie.machine.rules import Rule, Value
+from dormie.machine.rules import OneVsOneVote, Rule, Value
 from dormie.methods.base import CertifiedStage
+from dormie.methods.champion import Champion
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.fitting import CannotFit
@@ -269,6 +270,10 @@ def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[CertifiedSta
             stages.append(_regions(rng, machine))
         with contextlib.suppress(ValueError, CannotFit):
             stages.append(_reduced_set(rng, machine))
+        if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
+            with contextlib.suppress(ValueError, CannotFit):
+                vectors = _landmarks(rng, machine)
+                stages.append(Champion(machine, ReducedSet.project(machine, vectors, [len(vectors)]).levels))
     return stages
 
 

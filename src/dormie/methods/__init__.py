@@ -4,6 +4,7 @@
 
 | method        | certificate             | needs                                         | paper                   |
 | ------------- | ----------------------- | --------------------------------------------- | ----------------------- |
+| champion      | certified               | vote of 3 classes, positive semi-definite k.  |                         |
 | dense         | certified, or float32   | nothing                                       |                         |
 | fast_stopping | certified               | positive semi-definite kernel                 | Muller 2004             |
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
@@ -25,13 +26,14 @@ nearest share. To add a method, add a folder and a line in `METHODS`.
 
 from __future__ import annotations
 
-from dormie.methods import dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, regions
+from dormie.methods import champion, dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, regions
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
+        champion.METHOD,
         dense.METHOD,
         fast_stopping.METHOD,
         geometry.METHOD,

@@ -53,6 +53,7 @@ class Stage(ABC):
     certified: ClassVar[bool]  # whether its answers are proved, rounding included
     has_caution: ClassVar[bool] = False  # whether a caution changes its answers
     machine: Machine
+    guess: Stage | None = None  # a cheap stage inside it, for estimates at a deadline
     details: str = ""  # what tells the stage from others of its method, such as its number of vectors
 
     def __str__(self) -> str:

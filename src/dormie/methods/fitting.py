@@ -23,6 +23,7 @@ class Effort:
     set_sizes: tuple[int, ...]  # sizes of calibrated reduced sets
     short_set_sizes: tuple[int, ...]  # further sizes where rows have few features
     long_set_sizes: tuple[int, ...]  # further sizes where the full sum is very long
+    guess_sizes: tuple[int, ...]  # vectors of reduced sets that guess a class
     tree_evaluations: tuple[int, ...]  # mean kernel evaluations of a row in each tree
     rarely_fastest: bool  # whether to try methods that take long to fit and rarely win: nearest, tree
 
@@ -30,10 +31,17 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (8,), rarely_fastest=False),
-        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (8, 24), rarely_fastest=False),
+        Effort("quick", 0.0, (32, 128), (), (), (32,), (8,), rarely_fastest=False),
+        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (32, 128), (8, 24), rarely_fastest=False),
         Effort(
-            "thorough", 4e12, (8, 16, 32, 64, 128, 256, 512, 1024), (), (2048,), (8, 16, 32, 64), rarely_fastest=True
+            "thorough",
+            4e12,
+            (8, 16, 32, 64, 128, 256, 512, 1024),
+            (),
+            (2048,),
+            (32, 128),
+            (8, 16, 32, 64),
+            rarely_fastest=True,
         ),
     )
 }

@@ -36,6 +36,8 @@ _ROUNDS = 3
 
 def guess_stage(cascade: Cascade, rows: Any, seed: int, progress: Progress) -> Stage | None:
     """The stage, fitted on checked rows; None if the first stage is cheap, or the machine is small or allows none."""
+    if cascade.stages[0].guess is not None:
+        return cascade.stages[0].guess
     machine = cascade.stages[0].machine
     if machine.n_points < _FEWEST_POINTS or not machine.kernel.certifiable:
         return None

@@ -327,7 +327,8 @@ class Predictor:
 
     def _stages_for(self, budget: int) -> list[CertifiedStage]:
         """The stages that give the narrowest intervals for so many kernel evaluations."""
-        own, points = certified_among(self.plan.stages[:-1]), self.plan.machine.n_points
+        points = self.plan.machine.n_points
+        own = [stage for stage in certified_among(self.plan.stages[:-1]) if stage.budgets]
         if budget >= points:
             return [self._dense]
         partial_sums = self._partial_sums if not own or 2 * budget >= points else []  # few terms bound little

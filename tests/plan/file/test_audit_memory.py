@@ -12,9 +12,10 @@ import pytest
 from dormie.errors import PlanFileError
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Linear
-from dormie.machine.rules import Rule, Sign, Value
+from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
+from dormie.methods.champion import Champion
 from dormie.methods.dense import Dense
 from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
@@ -97,7 +98,12 @@ def _tree(machine: Machine) -> TreeWalk:
     return TreeWalk.calibrated(machine, greedy(machine, rows, height=4), rows)
 
 
+def _champion(machine: Machine) -> Champion:
+    return Champion(machine, ReducedSet.project(machine, machine.points[:30], [30]).levels)
+
+
 STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
+    "champion": _champion,
     "dense": Dense,
     "fast_stopping": FastStopping,
     "geometry": lambda machine: Geometry.build(machine, machine.points[:100]),
@@ -112,11 +118,11 @@ STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
 @pytest.mark.parametrize("name", STAGES_OF)
 def test_what_stages_of_plans_take_is_within_what_they_say_and_may(name: str, tmp_path: Path) -> None:
     """Of real plans, with stages as they are fitted, nothing is refused; what is said grows with what there is."""
-    machine = _machine(1000, 20)
+    machine = _machine(1000, 20, 3, OneVsOneVote(np.arange(3))) if name == "champion" else _machine(1000, 20)
     stage = STAGES_OF[name](machine)
     assert type(stage) in METHODS[name.split()[0]].stages
     shapes = {name: array.shape for name, array in stage.state()[1].items()}
-    room = type(stage).memory(Size(1000, 20, 1), shapes)
+    room = type(stage).memory(Size(1000, 20, machine.n_outputs), shapes)
     assert 0 < room < 14 * machine.points.nbytes
     plan = _plan(machine, *(() if name == "dense" else (stage,)), guarantee=RISK)
     save(plan, tmp_path / "plan")

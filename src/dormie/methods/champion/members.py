@@ -1,0 +1,57 @@
+"""Which points each class of a one-vs-one vote needs: those with a weight in one of the class's own pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rules import OneVsOneVote, Value
+from dormie.machine.typing import Integers, Positions
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The points that class k needs: members[starts[k]] to members[starts[k + 1]], ascending.
+
+    The machine determines them. They are kept with the plan, because their number tells how much memory a stage needs.
+    In the order of Members in native/methods/champion.hpp.
+    """
+
+    members: Integers
+    starts: Integers  # classes + 1
+
+    @classmethod
+    def of(cls, machine: Machine) -> Members:
+        """The members of every class."""
+        each = [np.flatnonzero(machine.weights[:, pairs].any(axis=1)) for pairs, _ in _all_pairs(machine)]
+        starts = np.cumsum([0, *map(len, each)], dtype=np.int64)
+        return cls(np.concatenate(each).astype(np.int64), starts)
+
+    def of_class(self, k: int) -> Integers:
+        """The points that class k needs."""
+        return self.members[self.starts[k] : self.starts[k + 1]]
+
+
+def pairs_of(machine: Machine, k: int) -> tuple[Positions, Floats]:
+    """The outputs of the pairs of class k, one rival after the other, and their signs: -1 where k is the second."""
+    assert isinstance(machine.rule, OneVsOneVote)
+    first, second = machine.rule.pairs
+    outputs = np.flatnonzero((first == k) | (second == k))
+    rivals = np.where(first == k, second, first)[outputs]
+    outputs = outputs[np.argsort(rivals)]
+    return outputs, np.where(first[outputs] == k, 1.0, -1.0)
+
+
+def _all_pairs(machine: Machine) -> list[tuple[Positions, Floats]]:
+    assert isinstance(machine.rule, OneVsOneVote)
+    return [pairs_of(machine, k) for k in range(len(machine.rule.classes))]
+
+
+def contender(machine: Machine, members: Members, k: int) -> Machine:
+    """Class k against each of the others: an output for every rival, positive where class k wins."""
+    few = members.of_class(k)
+    outputs, signs = pairs_of(machine, k)
+    weights, bias = machine.weights[few][:, outputs] * signs, machine.bias[outputs] * signs
+    return replace(machine, points=machine.points[few], weights=weights, bias=bias, rule=Value(flat=False))

@@ -1,0 +1,44 @@
+"""The champion as a method: small reduced sets that guess, fitted on sample rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dormie.machine import Machine
+from dormie.methods.base import CertifiedStage, Method, Usable
+from dormie.methods.champion.members import Members
+from dormie.methods.champion.stage import Champion, needs_vote
+from dormie.methods.fitting import CannotFit, CertifiedFitting, arithmetic, attempts
+from dormie.methods.reduced_set.fitting import fit
+from dormie.methods.reduced_set.levels import Levels
+
+_POINTS_A_VECTOR = 16  # least ratio of points to vectors: a guess must cost little
+_MOST_COPIES = 16  # of a point: each class has its own copy of those it needs
+
+
+class _ChampionMethod(Method):
+    stages = (Champion,)
+
+    def is_usable_for(self, machine: Machine) -> Usable:
+        return needs_vote(self.name, machine)
+
+    def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
+        machine = fitting.machine
+        copies = len(Members.of(machine).members) / machine.n_points
+        if copies > _MOST_COPIES:
+            raise CannotFit(f"champion: {copies:.0f} copies of the points, one for each class that needs them")
+        few = [n for n in fitting.effort.guess_sizes if n * _POINTS_A_VECTOR <= machine.n_points]
+        yield from attempts(_guessing(fitting, n) for n in few or [max(1, machine.n_points // _POINTS_A_VECTOR)])
+
+
+def _guessing(fitting: CertifiedFitting, n: int) -> Iterator[CertifiedStage]:
+    """The stage whose guess has n vectors."""
+    machine = fitting.machine
+    fitting.progress.say(f"fitting {n} vectors that guess the class")
+    with arithmetic():
+        reduced = fit(machine, n, fitting.rows)
+        stage = Champion(machine, Levels.of(reduced.points, reduced.weights, machine.n_outputs))
+    yield stage
+
+
+METHOD = _ChampionMethod()
