@@ -122,6 +122,7 @@ ROWS = np.random.default_rng(0).normal(size=(50_000, 1))
 PLANS = {  # half-widths and seconds of the stages, and of the guess
     "a slow full sum and a cheap guess": ([(0.0, 7e-5)], (0.3, 1e-6)),
     "a cheap first stage": ([(0.3, 1e-6), (0.1, 2e-6), (0.0, 4e-5)], None),
+    "a slow first stage that leaves open what the guess has wrong": ([(0.3, 1e-5), (0.0, 2e-5)], (0.3, 1e-7)),
     "all of it in the first stage": ([(0.02, 1.5e-7), (0.0, 1e-6)], (0.3, 2e-8)),
 }
 
