@@ -120,6 +120,8 @@ class _Run:
                     return self._in_waves()
         if guess is not None:
             self._estimate_open(guess, order[chunks.rows :])
+            if time.perf_counter() < self._deadline:  # more was kept back than it took
+                return self._in_waves()
         return chunks.done
 
     def _guesses_all(self, guess: Stage, order: Positions, chunks: _Chunks) -> bool:
@@ -190,6 +192,7 @@ class _Chunks:
     def __init__(self, count: int, deadline: float, first: int) -> None:
         self._count, self._deadline, self._size = count, deadline, first
         self._fixed, self._timed = 0.0, 0
+        self._more, self._last = 0.0, (0, 0.0)  # seconds of one row more; rows and seconds of the last chunk
         self.rows = 0  # how many are done
         self.pace = 0.0  # seconds per row of the last chunk
         self.kept_back = 0.0  # seconds for every row that is not reached
@@ -201,7 +204,7 @@ class _Chunks:
 
     def too_slow(self, allowance: float) -> bool:
         """Whether the rest will probably not be done in time; False until the second chunk, as the first is small."""
-        rest = allowance * self.pace * (self._count - self.rows)
+        rest = allowance * self._more * (self._count - self.rows)
         return self._timed > 1 and time.perf_counter() + rest > self._deadline
 
     def take(self, task: Callable[[slice], None]) -> bool:
@@ -215,6 +218,9 @@ class _Chunks:
         task(slice(self.rows, self.rows + rows))
         seconds = time.perf_counter() - began
         self._fixed = self._fixed or (seconds if rows == 1 else 0.0)
+        before, its_seconds = self._last
+        more = (seconds - its_seconds) / (rows - before) if rows > before and seconds > its_seconds else 0.0
+        self._more, self._last = min(more or np.inf, seconds / rows), (rows, seconds)
         self.rows, self.pace = self.rows + rows, seconds / rows
         self._size, self._timed = rows * _GROWTH, self._timed + 1
         return True
