@@ -57,6 +57,27 @@ def test_the_direction_solves_the_generalised_eigenproblem(kernel: Kernel, mu: f
     assert np.allclose(ours, theirs * np.sign(ours @ theirs), atol=1e-8)
 
 
+def _quadratic_programme(gram: Floats, y: Floats, mu: float) -> tuple[Floats, float]:
+    """Mika et al. 2001: least |xi|^2 + mu |alpha|^2 with K alpha + b = y + xi, xi of sum 0 in each class (KKT)."""
+    n = len(gram)
+    design = np.column_stack([gram, np.ones(n)])
+    hessian = design.T @ design + np.diag([mu] * n + [0.0])
+    sums = np.array([y < 0, y > 0], dtype=np.float64)
+    system = np.block([[hessian, (sums @ design).T], [sums @ design, np.zeros((2, 2))]])
+    alpha = np.linalg.solve(system, np.concatenate([design.T @ y, sums @ y]))
+    return alpha[:n], float(alpha[n])
+
+
+@pytest.mark.parametrize("mu", [1e-3, 1.0])
+def test_the_quadratic_programme_of_2001_gives_the_same_discriminant(mu: float) -> None:
+    X, y = _moons()
+    model = KernelFisherDiscriminant(RBF(2.0), regularization=mu).fit(X, y)
+    alpha, b = _quadratic_programme(RBF(2.0).matrix(X, X), np.where(y == model.classes_[1], 1.0, -1.0), mu)
+    scale = np.linalg.norm(alpha) / np.linalg.norm(model.dual_coef_)
+    np.testing.assert_allclose(scale * model.dual_coef_, alpha, rtol=1e-5, atol=1e-7 * np.abs(alpha).max())
+    assert scale * model.intercept_ == pytest.approx(b, rel=1e-5)
+
+
 def test_the_threshold_is_half_way_between_the_projected_means() -> None:
     X, y = _moons()
     model = KernelFisherDiscriminant(gamma=2.0).fit(X, y)

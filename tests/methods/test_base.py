@@ -23,6 +23,7 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.regions import Regions
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics import backend
@@ -69,6 +70,11 @@ def _calibrated(machine: Machine, sizes: list[int]) -> CalibratedReducedSet:
     return CalibratedReducedSet(machine, fitted.levels, fitted.half_widths / 10)
 
 
+def _regions(machine: Machine) -> Regions:
+    stages = [Geometry.build(machine, machine.points[first : first + 37]) for first in (0, 5, 17)]
+    return Regions(machine, machine.points[:3].copy(), stages)
+
+
 def _champion(machine: Machine) -> Champion:
     return Champion(machine, ReducedSet.project(machine, machine.points[:40], [40]).levels)
 
@@ -85,6 +91,7 @@ STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]
     "dense in float32": (Float32Dense, Stage, CLASSES),
     "fast_stopping": (FastStopping, CertifiedStage, tuple(RULES)),
     "geometry": (lambda made: Geometry.build(made, made.points[:37]), CertifiedStage, tuple(RULES)),
+    "regions": (_regions, CertifiedStage, tuple(RULES)),
     "reduced_set": (
         lambda made: ReducedSet.project(made, made.points[:40], [10, 25, 40]),
         CertifiedStage,

@@ -122,6 +122,7 @@ ROWS = np.random.default_rng(0).normal(size=(50_000, 1))
 PLANS = {  # half-widths and seconds of the stages, and of the guess
     "a slow full sum and a cheap guess": ([(0.0, 7e-5)], (0.3, 1e-6)),
     "a cheap first stage": ([(0.3, 1e-6), (0.1, 2e-6), (0.0, 4e-5)], None),
+    "a slow first stage that leaves open what the guess has wrong": ([(0.3, 1e-5), (0.0, 2e-5)], (0.3, 1e-7)),
     "all of it in the first stage": ([(0.02, 1.5e-7), (0.0, 1e-6)], (0.3, 2e-8)),
 }
 
@@ -137,6 +138,19 @@ def test_time_goes_where_it_helps_most(name: str, monkeypatch: pytest.MonkeyPatc
         assert settled >= least_settled
         assert wrong <= most_wrong  # in the order of rows half as much time would leave a quarter of them wrong
         assert late <= 1e-3
+
+
+@pytest.mark.parametrize("name", [*PLANS, "a first stage that leaves many rows open"])
+def test_more_time_never_makes_many_more_answers_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that a stage leaves open in the last moment have an estimate, too."""
+    open_rows = ([(0.3, 1e-6), (0.0, 1e-6)], (0.5, 1e-7))
+    clock, (stages, cheap) = _Clock(monkeypatch), PLANS.get(name, open_rows)
+    timed = [_Timed(clock, *each) for each in stages]
+    plan = _plan(*timed, guessing=None if cheap is None else _Timed(clock, *cheap))
+    whole = _seconds(ROWS, *timed)
+    wrong = [_run(clock, plan, ROWS, share * whole)[1] for share in np.arange(0.1, 2.0, 0.05)]
+    assert (np.diff(wrong) < 0.02).all()
+    assert wrong[-1] == 0
 
 
 def test_after_the_first_stage_the_most_doubtful_rows_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,6 +206,19 @@ def test_the_stage_for_guesses_is_as_cheap_as_the_plan_needs(
     monkeypatch.setattr(guess, "best_of", lambda *_: times)
     machine = dormie.read(moons[0])
     found = guess.guess_stage(Cascade.of(Dense(machine)), moons[1], 0, Progress())
+    assert (None if found is None else found.name) == expected
+
+
+@pytest.mark.parametrize(("points", "expected"), [(63, None), (64, "reduced_set"), (300, "reduced_set")])
+def test_small_machines_have_a_stage_for_guesses_unless_they_are_tiny(
+    points: int, expected: str | None, moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess, "best_of", lambda *_: [1.0, 1.0, 0.01])
+    rng = np.random.default_rng(0)
+    small = Machine(
+        RBF(1.0), rng.normal(size=(points, 2)), rng.normal(size=points), np.zeros(1), Sign(np.array([0, 1]))
+    )
+    found = guess.guess_stage(Cascade.of(Dense(small)), moons[1], 0, Progress())
     assert (None if found is None else found.name) == expected
 
 

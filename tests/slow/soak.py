@@ -3,9 +3,12 @@ certified stage, for as long as one likes. `make soak` checks ten million rows.
 
 Machines are compared with an oracle in extended precision (`long_double`), by differences: outside r(x), the stated
 rounding of the model's own sum, every settled answer is the oracle's; inside it, the model's own sum's. Every interval
-contains the oracle, and no end is NaN. Models are trained with scikit-learn on data that puts rows on the decision
-boundary (whole numbers, counts, one-hot columns) or strains arithmetic (far clusters, timestamps, tiny and huge
-scales), and every label of the compiled model equals scikit-learn's.
+contains the oracle, and no end is NaN; so do those of `Predictor.interval`, which intersects the stages of a plan, at
+any budget, and they are finite where the first stage that fits the budget has a finite one.
+
+Models are trained with scikit-learn on data that puts rows on the decision boundary (whole numbers, counts, one-hot
+columns) or strains arithmetic (far clusters, timestamps, tiny and huge scales), and every label of the compiled model
+equals scikit-learn's.
 
 Every case comes from one seed, which is printed with what was wrong: `python -m tests.slow.soak 1 SEED` shows it again.
 """
@@ -34,10 +37,15 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.fitting import CannotFit
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.regions import Regions
 from dormie.numerics import backend as native
 from dormie.numerics.greedy_order import sgma, w_greedy
 from dormie.numerics.rounding import source_rounding
 from dormie.numerics.source_sum import SourceSum
+from dormie.plan.cascade import Cascade
+from dormie.plan.plan import Plan, Source
+from dormie.planner.options import certified_guarantee
+from dormie.predictor.predictor import Predictor
 from tests.oracles import long_double
 from tests.properties.strategies import POINTS, WEIGHTS, Generator, rule_for, sparse_weights
 from tests.slow.soak_models import check_model
@@ -54,6 +62,7 @@ class Tally:
     cases: int = 0
     rows: int = 0  # each counts once, however many stages saw it
     intervals: int = 0
+    plan_intervals: int = 0  # of whole plans, each row at one budget
     settled: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
     inside: int = 0  # rows within r(x) of the decision boundary
@@ -63,7 +72,8 @@ class Tally:
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {self.settled[name] / self.seen[name]:.0%}" for name in sorted(self.seen))
         return (
-            f"{self.rows:,} rows of {self.cases:,} machines and models, nothing wrong; {self.intervals:,} intervals; "
+            f"{self.rows:,} rows of {self.cases:,} machines and models, nothing wrong; {self.intervals:,} intervals, "
+            f"{self.plan_intervals:,} of whole plans; "
             f"settled: {shares}; {self.inside:,} within r(x); {self.model_rows:,} labels as scikit-learn's, "
             f"{self.by_source:,} of them by its own sum"
         )
@@ -116,11 +126,13 @@ def _check_machine(rng: Generator, tally: Tally) -> None:
     dense = Dense(machine)
     rows = _in_some_form(rng, _rows_near_the_decision_boundary(rng, dense))
     truth = _truth(machine, rows)
-    for stage in _stages(rng, machine, dense):
+    stages = _stages(rng, machine, dense)
+    for stage in stages:
         _check_answers(stage, truth, tally)
         low, high = stage.interval(rows, _some_budget(rng, stage))
         _check_interval(stage, truth, low, high)
         tally.intervals += len(low)
+    _check_whole_plan(rng, truth, stages, tally)
     tally.rows += len(truth.outside)
     tally.inside += int((~truth.outside).sum())
 
@@ -164,7 +176,27 @@ def _some_budget(rng: Generator, stage: CertifiedStage) -> int:
     return budgets[int(rng.integers(len(budgets)))]
 
 
-def _check_interval(stage: CertifiedStage, truth: Truth, low: Floats, high: Floats) -> None:
+def _check_whole_plan(rng: Generator, truth: Truth, stages: list[CertifiedStage], tally: Tally) -> None:
+    """All stages in any order, at any budget: what `Predictor.interval` says contains the oracle."""
+    dense, *early = stages
+    early = [early[position] for position in rng.permutation(len(early))]
+    machine, guarantee = certified_guarantee(truth.machine, None)
+    plan = Plan(machine, Cascade.of(*early, dense), guarantee, Source("soak", machine.n_points))
+    budget = int(rng.integers(min(int(rng.choice([4, 16, 64, 256])), machine.n_points) + 1))
+    ends = Predictor(plan).interval(truth.rows, budget)
+    low, high = (end.reshape(-1, machine.n_outputs) for end in ends)
+    _check_interval(plan.cascade, truth, low, high)
+    first = next((stage for stage in [*early, dense] if stage.budgets and stage.budgets[0] <= budget), None)
+    if first is not None:
+        own_low, own_high = first.interval(truth.rows, budget)
+        infinite = ~np.isfinite(low) | ~np.isfinite(high)
+        assert not (infinite & np.isfinite(own_low) & np.isfinite(own_high)).any(), (
+            f"{plan.cascade}, budget {budget}: {machine!r}"
+        )
+    tally.plan_intervals += len(low)
+
+
+def _check_interval(stage: CertifiedStage | Cascade, truth: Truth, low: Floats, high: Floats) -> None:
     """The ends themselves round, and so does the oracle, by less than a thousandth of r(x)."""
     assert not np.isnan(low).any(), f"{stage}: a low end is NaN, {truth.machine!r}"
     assert not np.isnan(high).any(), f"{stage}: a high end is NaN, {truth.machine!r}"
@@ -242,12 +274,20 @@ def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[CertifiedSta
         with contextlib.suppress(ValueError, CannotFit):  # numbers that leave nothing to certify are refused
             stages.append(Geometry.build(machine, _landmarks(rng, machine)))
         with contextlib.suppress(ValueError, CannotFit):
+            stages.append(_regions(rng, machine))
+        with contextlib.suppress(ValueError, CannotFit):
             stages.append(_reduced_set(rng, machine))
         if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
             with contextlib.suppress(ValueError, CannotFit):
                 vectors = _landmarks(rng, machine)
                 stages.append(Champion(machine, ReducedSet.project(machine, vectors, [len(vectors)]).levels))
     return stages
+
+
+def _regions(rng: Generator, machine: Machine) -> Regions:
+    """A few regions, the centres anywhere."""
+    stages = [Geometry.build(machine, _landmarks(rng, machine)) for _ in range(int(rng.integers(1, 4)))]
+    return Regions(machine, machine.points[rng.integers(machine.n_points, size=len(stages))], stages)
 
 
 def _reduced_set(rng: Generator, machine: Machine) -> ReducedSet:

@@ -1,4 +1,4 @@
-"""Kernel Fisher discriminants (Mika, Rätsch, Weston, Schölkopf and Müller 1999).
+"""Kernel Fisher discriminants (Mika, Rätsch, Weston, Schölkopf and Müller 1999; Mika, Rätsch and Müller 2001).
 
 The discriminant is the direction w = sum_i alpha_i phi(x_i) along which the class means are furthest apart relative to
 the scatter within the classes. It maximises (alpha.(M_1 - M_0))^2 / alpha.N alpha, where M_j is the mean of the columns
@@ -6,6 +6,12 @@ of the kernel matrix that belong to class j, and N = sum_j K_j (I - 1/l_j) K_j^T
 a regularisation mu the solution is, up to its length,
 
     (N + mu I) alpha = M_1 - M_0.
+
+The quadratic programme of 2001 with the penalty |alpha|^2 is the same discriminant in another form. It minimises
+|xi|^2 + mu |alpha|^2 such that K alpha + b = y + xi, where y is -1 or 1 and xi sums to zero over each class. The sums
+say that the class means are projected on -1 and 1, so |xi|^2 = alpha.N alpha, and the solution has the alpha above,
+scaled until the means are 2 apart, and the threshold half way between them. The other penalties that the paper names,
+alpha.K alpha and the sum of |alpha_i|, give other discriminants, which are not offered here.
 
 Every training row is a term of the result, so predictions are slow, and `dormie.compile` helps.
 """
@@ -64,6 +70,8 @@ class KernelFisherDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[
     -----
     The coefficients solve ``(N + mu I) alpha = M_1 - M_0``, where ``M_j`` is the mean of the columns of the kernel
     matrix that belong to class j, and N is the scatter of the columns about the mean of their class (Mika et al. 1999).
+    Up to its length the result is also that of the quadratic programme of Mika et al. (2001) with the penalty
+    ``mu |alpha|^2``. A smaller mu fits the training rows more closely, and needs more landmarks when it is compiled.
 
     Examples
     --------

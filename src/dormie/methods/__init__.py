@@ -11,6 +11,7 @@
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
+| regions       | certified               | positive semi-definite kernel, not in Python  | DeCoste 2002            |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
 A Python function as kernel is positive semi-definite if the user states so. A certified stage is always right;
@@ -18,7 +19,7 @@ a calibrated stage has thresholds measured on rows, and serves plans with a stat
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
 candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
-`dormie.numerics.reference`), and the modules that fit it.
+`dormie.numerics.reference`, and regions are geometry stages), and the modules that fit it.
 `base.py` has the protocol, `memory.py` counts the bytes of stages, `thresholds.py` has what linear_filter and
 nearest share, and `stepwise.py` what certified stages over Python kernels (`of_python_kernel.py` in their folders) do.
 To add a method, add a folder and a line in `METHODS`.
@@ -26,7 +27,7 @@ To add a method, add a folder and a line in `METHODS`.
 
 from __future__ import annotations
 
-from dormie.methods import champion, dense, fast_stopping, geometry, linear_filter, nearest, reduced_set
+from dormie.methods import champion, dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, regions
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
@@ -40,6 +41,7 @@ METHODS: dict[str, Method] = {
         linear_filter.METHOD,
         nearest.METHOD,
         reduced_set.METHOD,
+        regions.METHOD,
         TREE,
     )
 }

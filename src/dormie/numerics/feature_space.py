@@ -69,6 +69,23 @@ class FeatureVector:
         squared_norm = np.array([math.fsum(column) for column in (weights * products.values).T])
         return cls(machine, products.values, squared_norm, error * (1 + 1e-9) + 2 * UNIT * size)
 
+    def of_vectors(self, vectors: Floats) -> FeatureVector:
+        """The same w, represented by its inner products with other vectors, in mapped coordinates."""
+        products = InnerProducts.with_w(self.machine, vectors).values
+        return replace(self, machine=_unweighted(self.machine, vectors), products=products)
+
+    def joined_by(self, vectors: Floats) -> FeatureVector:
+        """The same w, represented by its inner products with the points and with more vectors."""
+        others = self.of_vectors(vectors)
+        points = np.vstack([self.machine.points, vectors])
+        products = np.vstack([self.products, others.products])
+        return replace(self, machine=_unweighted(self.machine, points), products=products)
+
+
+def _unweighted(machine: Machine, points: Floats) -> Machine:
+    """Other points, of weight 0, in the feature space of a machine."""
+    return replace(machine, points=points, weights=np.zeros((len(points), machine.n_outputs)), input_map=None)
+
 
 def require_inner_product(machine: Machine) -> None:
     """Raise ValueError if a Python kernel that is stated to be positive semi-definite is seen not to be.

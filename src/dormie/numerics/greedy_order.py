@@ -9,7 +9,7 @@ kernel matrix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import some
 from dormie.machine.typing import Booleans, Positions
-from dormie.numerics.feature_space import FeatureVector, InnerProducts
+from dormie.numerics.feature_space import FeatureVector
 
 # A point becomes a landmark only if at least this share of its squared norm lies outside the span of the landmarks so
 # far: below that, the rounding of the triangular solve costs more than the landmark gains.
@@ -174,9 +174,7 @@ def sgma(machine: Machine, n: int, seed: int = 0, candidates: int = 59) -> Posit
     return SGMA(FeatureVector.of(machine), n, seed, candidates).extend(n)
 
 
-def w_greedy_order(machine: Machine, vectors: Floats, w: FeatureVector) -> Positions:
+def w_greedy_order(vectors: Floats, w: FeatureVector) -> Positions:
     """The order of `WGreedy` for any vectors, not only the machine's points; those in the span of others come last."""
-    candidates = replace(machine, points=vectors, weights=np.zeros((len(vectors), machine.n_outputs)), input_map=None)
-    products = InnerProducts.with_w(machine, vectors).values
-    first = WGreedy(replace(w, machine=candidates, products=products), len(vectors)).extend(len(vectors))
+    first = WGreedy(w.of_vectors(vectors), len(vectors)).extend(len(vectors))
     return np.concatenate([first, np.setdiff1d(np.arange(len(vectors)), first)])

@@ -28,6 +28,7 @@ from dormie.progress import Progress
 
 _FEWEST, _MOST = 8, 32  # vectors
 _POINTS_A_VECTOR = 64  # so that a guess takes a few hundredths of the time of the full sum
+_FEWEST_POINTS = 64  # a smaller machine takes about as long as a guess
 _CHEAP = 1 / 3  # share of a plan's time below which its first stage serves for guesses too
 _MOST_TIME = 0.15  # share of a plan's time that a reduced set may take
 _ROUNDS = 3
@@ -38,9 +39,9 @@ def guess_stage(cascade: Cascade, rows: Any, seed: int, progress: Progress) -> S
     if cascade.stages[0].guess is not None:
         return cascade.stages[0].guess
     machine = cascade.stages[0].machine
-    n = min(machine.n_points // _POINTS_A_VECTOR, _MOST)
-    if n < _FEWEST or not machine.kernel.positive_semidefinite:
+    if machine.n_points < _FEWEST_POINTS or not machine.kernel.positive_semidefinite:
         return None
+    n = min(max(machine.n_points // _POINTS_A_VECTOR, _FEWEST), _MOST)
     placeholder = _set_of(machine, machine.points[:n], np.zeros((n, machine.n_outputs)))
     first = partial(cascade.stages[0].decide, rows, cascade.cautions[0])
     whole, own, few = best_of([partial(run, cascade, rows), first, partial(placeholder.estimate, rows)], _ROUNDS)

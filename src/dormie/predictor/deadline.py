@@ -4,8 +4,9 @@ The rows flow through the plan's own stages, so whatever is settled in time has 
 differs: all rows go through the first stage before any goes on, and from then on the most doubtful rows come first
 (`Rule.lead` of their estimates; for a sign this is the order of DeCoste's p+). A row that is not settled in time has
 the answer of the latest estimate. If the time is too short for the first stage, the estimates of a cheap stage
-(`Plan.guess`) serve. Where they take little of the time left, all rows get one first, and the order follows from them;
-otherwise time is kept back for estimates of the rows that the first stage does not reach.
+(`Plan.guess`) serve. Where they take little of the time left, all rows get one first, and the order follows from them:
+the most doubtful rows then go through all stages before the others begin. Otherwise time is kept back for estimates of
+the rows that the first stage does not reach.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ _FIRST_CHUNK = 2.5e-4  # seconds that the first chunk may take by that estimate
 _LARGEST_FIRST = 4096  # rows
 _GUESSED_FROM = 64  # kernel evaluations: more than estimates of a cheap stage take
 _GROWTH = 8  # ratio of the sizes of two chunks, at most
-_LITTLE = 0.2  # share of the time left that estimates of all rows may take
+_LITTLE = 0.35  # share of the time left that estimates of all rows may take
+_WAVES = (0.125, 0.5)  # shares of the rows, by doubt: where the second and the third wave begin
 _ALLOWANCE = 1.1  # factor on the expected time of all rows, when deciding whether the time is long enough
+_ALLOWANCE_FOR_MORE = 1.4  # the same where other stages follow, which need time as well
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,7 @@ def answers_by(deadline: float, plan: Plan, rows: Any, initial: npt.NDArray[Any]
     run = _Run(plan, rows, deadline, initial)
     kernel = plan.machine.kernel
     with remembering(kernel) if kernel.is_python else nullcontext():  # an estimate after `decide` evaluates nothing new
-        for stage, caution in plan.cascade:
-            if not run.settle(stage, caution):
-                break
+        run.stage_by_stage()
     return run.answers, run.settled
 
 
@@ -88,24 +89,43 @@ class _Run:
     def __init__(self, plan: Plan, rows: Any, deadline: float, initial: npt.NDArray[Any]) -> None:
         count = rows.shape[0]
         self._rows, self._deadline = rows, deadline
-        self._machine, self._guess = plan.machine, plan.guess
+        self._machine, self._cascade, self._guess = plan.machine, plan.cascade, plan.guess
         self.answers = np.repeat(initial, count, axis=0)
         self.settled = np.zeros(count, dtype=np.bool_)
         self._lead = np.zeros(count)  # how far the estimate of a row is from another answer
 
-    def settle(self, stage: Stage, caution: float) -> bool:
-        """Pass the open rows through a stage, the most doubtful first; returns whether the time was long enough."""
+    def stage_by_stage(self) -> None:
+        """Pass all rows through the first stage, then the open ones through the next, the most doubtful first."""
+        for stage, caution in self._cascade:
+            if not self._settle(stage, caution, self._most_doubtful_first()):
+                return
+
+    def _in_waves(self) -> bool:
+        """Pass rows that have estimates through all stages: the most doubtful to the end before the others begin.
+
+        A first stage that takes most of the time may leave open just the rows whose estimates are wrong.
+        """
         order = self._most_doubtful_first()
+        ends = [int(share * len(order)) for share in _WAVES] if len(self._cascade) > 1 else []
+        for wave in np.split(order, ends):
+            for stage, caution in self._cascade:
+                if not self._settle(stage, caution, wave[~self.settled[wave]]):
+                    return False
+        return True
+
+    def _settle(self, stage: Stage, caution: float, order: Positions) -> bool:
+        """Pass open rows through a stage in this order; returns whether the time was long enough."""
         chunks = _Chunks(len(order), self._deadline, _first_chunk(self._machine, self._machine.n_points))
-        guess = None
+        guess, allowance = None, _ALLOWANCE if len(self._cascade) == 1 else _ALLOWANCE_FOR_MORE
         while chunks.take(lambda part: self._decide(stage, caution, order[part])):
-            if self._guess is not None and chunks.too_slow:
+            if self._guess is not None and chunks.too_slow(allowance):
                 guess, self._guess = self._guess, None
                 if self._guesses_all(guess, order, chunks):
-                    return self.settle(stage, caution)
-        self._estimate_open(stage, order[: chunks.rows])
+                    return self._in_waves()
         if guess is not None:
             self._estimate_open(guess, order[chunks.rows :])
+            if time.perf_counter() < self._deadline:  # more was kept back than it took
+                return self._in_waves()
         return chunks.done
 
     def _guesses_all(self, guess: Stage, order: Positions, chunks: _Chunks) -> bool:
@@ -119,12 +139,15 @@ class _Run:
         return True
 
     def _decide(self, stage: Stage, caution: float, chunk: Positions) -> None:
+        """Settle what the stage settles, and estimate the rest at once: with the last chunk time may be over."""
         found = stage.decide(self._of(chunk), caution)
         if found.settled is None or found.settled.all():
             self.answers[chunk], self.settled[chunk] = found.answers, True
-        else:
-            sure = chunk[found.settled]
-            self.answers[sure], self.settled[sure] = found.answers[found.settled], True
+            return
+        sure, rest = chunk[found.settled], chunk[~found.settled]
+        self.answers[sure], self.settled[sure] = found.answers[found.settled], True
+        if time.perf_counter() < self._deadline:
+            self._estimate(stage, rest)
 
     def _estimate_open(self, stage: Stage, among: Positions) -> float:
         """Answer those of the rows that are still open by the estimates of a stage; returns its seconds per row."""
@@ -173,6 +196,7 @@ class _Chunks:
     def __init__(self, count: int, deadline: float, first: int) -> None:
         self._count, self._deadline, self._size = count, deadline, first
         self._fixed, self._timed = 0.0, 0
+        self._more, self._last = 0.0, (0, 0.0)  # seconds of one row more; rows and seconds of the last chunk
         self.rows = 0  # how many are done
         self.pace = 0.0  # seconds per row of the last chunk
         self.kept_back = 0.0  # seconds for every row that is not reached
@@ -182,10 +206,9 @@ class _Chunks:
         """Whether all rows are done."""
         return self.rows == self._count
 
-    @property
-    def too_slow(self) -> bool:
+    def too_slow(self, allowance: float) -> bool:
         """Whether the rest will probably not be done in time; False until the second chunk, as the first is small."""
-        rest = _ALLOWANCE * self.pace * (self._count - self.rows)
+        rest = allowance * self._more * (self._count - self.rows)
         return self._timed > 1 and time.perf_counter() + rest > self._deadline
 
     def take(self, task: Callable[[slice], None]) -> bool:
@@ -199,6 +222,9 @@ class _Chunks:
         task(slice(self.rows, self.rows + rows))
         seconds = time.perf_counter() - began
         self._fixed = self._fixed or (seconds if rows == 1 else 0.0)
+        before, its_seconds = self._last
+        more = (seconds - its_seconds) / (rows - before) if rows > before and seconds > its_seconds else 0.0
+        self._more, self._last = min(more or np.inf, seconds / rows), (rows, seconds)
         self.rows, self.pace = self.rows + rows, seconds / rows
         self._size, self._timed = rows * _GROWTH, self._timed + 1
         return True

@@ -230,7 +230,7 @@ def test_middles_go_to_classes_by_weight() -> None:
 def test_the_w_greedy_order_of_any_vectors_puts_the_most_telling_first() -> None:
     telling = POINTS[np.abs(WEIGHTS).argmax()]
     vectors = np.vstack([np.full((2, 3), 50.0), telling])  # nobody is near the first two, and one is the other
-    order = w_greedy_order(MACHINE, vectors, FeatureVector.of(MACHINE))
+    order = w_greedy_order(vectors, FeatureVector.of(MACHINE))
     assert order[0] == 2
     assert sorted(order.tolist()) == [0, 1, 2]
 

@@ -58,7 +58,7 @@ def _over_points(vectors: SharedVectors) -> Iterator[Geometry]:
 def _over_moved(vectors: SharedVectors, moved: Moved) -> Iterator[Geometry]:
     """The stage over optimised vectors, which need not be points; those that lower rho most come first."""
     with arithmetic():
-        order = w_greedy_order(vectors.machine, moved.vectors, vectors.w)
+        order = w_greedy_order(moved.vectors, vectors.w)
         stage = Geometry.build(vectors.machine, moved.vectors[order], vectors.w)
     yield stage
 

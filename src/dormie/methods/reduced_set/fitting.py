@@ -192,7 +192,7 @@ def _vectors(
     if method == "one_by_one":
         return vectors
     if len(nested) > 1 and machine.kernel.positive_semidefinite:
-        vectors = vectors[w_greedy_order(machine, vectors, FeatureVector.of(machine))]
+        vectors = vectors[w_greedy_order(vectors, FeatureVector.of(machine))]
     return loss.minimise(vectors, lambda step: progress.say(f"moving {n:,} vectors, step {step:,}"))
 
 

@@ -1,7 +1,8 @@
 """Vectors that geometry and certified reduced sets share, so that they are computed once for both.
 
-Points in greedy order come first, because they are found quickly. If they settle enough rows, vectors optimised to
-lower rho follow: as many of them settle far more rows, but they take longer to fit.
+Points in greedy order come first, because they are found quickly; two composite points are among the candidates. If
+they settle enough rows, vectors optimised to lower rho follow: as many of them settle far more rows, but they take
+longer to fit.
 """
 
 from __future__ import annotations
@@ -58,6 +59,23 @@ class Moved:
         yield self.stage
 
 
+def composite_points(machine: Machine) -> Floats:
+    """DeCoste's w+ and w- (2002, equation 34): the means of the points of positive and of negative weight.
+
+    The paper has the sums over the support vectors of a linear SVM, which takes labels. Here the machine's own weights
+    serve, for machines of one output, and means take the place of sums: they lie among the points, where every kernel
+    is of use. A mean that is no finite vector, or has no length in feature space, is left out.
+    """
+    if machine.n_outputs > 1:
+        return np.empty((0, machine.n_features))
+    with np.errstate(all="ignore"):
+        shares = np.maximum(np.hstack([machine.weights, -machine.weights]), 0)
+        shares = shares / shares.max(axis=0)  # so that their sum does not overflow
+        means = shares.T @ machine.points / shares.sum(axis=0)[:, None]
+        lengths = machine.kernel.diagonal(means)
+    return np.asarray(means[np.isfinite(means).all(axis=1) & np.isfinite(lengths) & (lengths > 0)])
+
+
 class SharedVectors:
     """Vectors for one machine and sample; `SharedVectors.of` returns the same object to every method.
 
@@ -78,8 +96,10 @@ class SharedVectors:
             require_inner_product(machine)
         with arithmetic():
             self.w = FeatureVector.of(machine)
-            few = fitting.rows[:_ROWS]
-            self._greedy = RadiusGreedy(self.w, self.most, mapped(machine, few) if machine.of_vectors else few)
+            rows = fitting.rows[:_ROWS]
+            rows = mapped(machine, rows) if machine.of_vectors else rows
+            self._candidates = self.w if machine.kernel.is_python else self.w.joined_by(composite_points(machine))
+            self._greedy = RadiusGreedy(self._candidates, self.most, rows)
         self._rows = fitting.rows
         self._work = fitting.effort.moving_work
         self._moved: list[Moved] = []
@@ -93,12 +113,21 @@ class SharedVectors:
         return vectors
 
     def first_points(self, n: int) -> Any:
-        """The first n points in greedy order, or fewer if the order ends early."""
-        return some(self.machine.points, self._greedy.extend(n))
+        """The first n points in greedy order, or fewer if the order ends early; composite points are among them."""
+        return some(self._candidates.machine.points, self._greedy.extend(n))
+
+    def points_for(self, rows: Floats, n: int) -> Floats:
+        """The first n points in an order for other rows than the sample's, in mapped coordinates."""
+        points: Floats = self._candidates.machine.points[RadiusGreedy(self._candidates, n, rows[:_ROWS]).extend(n)]
+        return points
 
     def share_settled(self, stage: Stage) -> float:
         """The share of the sample rows that a stage settles."""
         return float(np.asarray(stage.decide(self._rows).settled).mean())
+
+    def settled_by_sets(self) -> float:
+        """The largest share of the sample rows that one of the reduced sets made so far settles."""
+        return max((self.share_settled(moved.stage) for moved in self._moved if moved.stage is not None), default=0.0)
 
     def moved(self) -> Iterator[Moved]:
         """Optimised vectors, more and more of them, within the work allowed for each number."""

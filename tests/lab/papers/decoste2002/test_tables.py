@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dormie.lab.datasets.fetch import data_folder
+from dormie.lab.papers.decoste2002 import deadlines
 from dormie.lab.papers.decoste2002 import figures as decoste2002_figures
 from dormie.lab.papers.decoste2002 import problems as decoste2002_problems
 from dormie.lab.papers.decoste2002 import tables as decoste2002
@@ -17,6 +18,7 @@ from dormie.machine import Machine
 from dormie.methods.geometry import Geometry
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.greedy_order import sgma, w_greedy
+from tests.lab.papers.decoste2002.test_deadlines import small_trade
 from tests.lab.papers.rows import small_problem, unsettled_problem
 
 needs_data = pytest.mark.skipif(data_folder() is None, reason="no data: DORMIE_DATA is not set")
@@ -135,8 +137,9 @@ def test_a_row_that_is_never_certain_stands_at_the_last_landmark() -> None:
 def test_figures_are_png_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason='figures need the "plot" extra')
     monkeypatch.setattr(decoste2002_figures, "sonar", small_problem)
+    monkeypatch.setattr(deadlines, "measured", lambda _: small_trade())
     drawn = decoste2002_figures.draw(tmp_path / "new")
-    assert [path.name for path in drawn] == ["decoste2002-figure1.png", "decoste2002-figure2.png"]
+    assert [path.name for path in drawn] == [f"decoste2002-{name}.png" for name in ("figure1", "figure2", "deadline")]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dormie.lab.papers.decoste2002 import deadlines
 from dormie.lab.papers.decoste2002.problems import Problem, sonar
 from dormie.lab.papers.decoste2002.walks import build, orders
 from dormie.machine import Floats
@@ -80,7 +81,7 @@ def _excess_bias(stage: Geometry, C: float) -> Floats:
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write both figures to the folder as PNG files."""
+    """Write both figures, and that of answers at a deadline, to the folder as PNG files."""
     problem = sonar()
     machine, _ = problem.svm()
     first = problem.folded_weights()
@@ -90,20 +91,24 @@ def draw(folder: Path) -> list[Path]:
         found[name] = curves(problem, stage)
     folder.mkdir(parents=True, exist_ok=True)
     figures = {"figure1": _figure_1, "figure2": _figure_2}
-    return [_panels(found, panel, folder / f"decoste2002-{name}.png") for name, panel in figures.items()]
+    drawn = [_panels(found, panel, folder / f"decoste2002-{name}.png") for name, panel in figures.items()]
+    return [*drawn, deadlines.draw(folder / "decoste2002-deadline.png")]
 
 
 def _panels(found: dict[str, Curves], panel: Callable[[Any, Curves], None], path: Path) -> Path:
     """Draw a figure with a panel for every order of landmarks; this needs no display."""
     from matplotlib.figure import Figure  # optional
 
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots(1, len(found), sharex=True, sharey=True)
+    figure.suptitle("Sonar, $w^+$ and $w^-$ first")
     for ax, (name, each) in zip(axes, found.items(), strict=True):
-        ax.set_title(f"Sonar, {name} order, $w^+$, $w^-$ first")
+        ax.set_title(f"{name} order", fontsize="medium")
         ax.set_xlabel("landmarks k")
         panel(ax, each)
-    figure.savefig(path, dpi=150)
+        ax.label_outer()
+    axes[0].legend(fontsize="small")
+    figure.savefig(path, dpi=90)
     return path
 
 
@@ -115,7 +120,6 @@ def _figure_1(ax: Any, each: Curves) -> None:
     ):
         ax.plot(each.steps[those], size[those], mark, label=name)
     ax.set_ylabel("|G(x)|")
-    ax.legend()
 
 
 def _figure_2(ax: Any, each: Curves) -> None:
@@ -124,4 +128,3 @@ def _figure_2(ax: Any, each: Curves) -> None:
         ax.plot(k, np.where(wrong > 0, wrong, np.nan), _MARKS[name], label=name)
     ax.set_yscale("log")
     ax.set_ylabel(f"rows of {len(each.outputs)} guessed wrong")
-    ax.legend()
