@@ -31,6 +31,7 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.regions import Regions
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.rounding import kernel_sum_margin
@@ -122,7 +123,9 @@ def _certified_stages(machine: Machine) -> list[Stage]:
         return []
     geometry = Geometry.build(machine, machine.points[:20])
     reduced_set = ReducedSet.project(machine, machine.points[:5], [2, 5])
-    stages: list[Stage] = [geometry, reduced_set, FastStopping(machine)]
+    parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
+    regions = Regions(machine, machine.points[:2].copy(), parts)
+    stages: list[Stage] = [geometry, regions, reduced_set, FastStopping(machine)]
     if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
         stages.append(Champion(machine, ReducedSet.project(machine, machine.points[:5], [5]).levels))
     return stages

@@ -113,6 +113,17 @@ def test_centers_that_do_not_fit_are_refused(centers: Floats) -> None:
         Regions(stage.machine, centers, stage.stages)
 
 
+def check_instruction_set() -> None:
+    """Intervals hold and settled answers are right."""
+    for outputs in (1, 3):
+        stage = regions(outputs=outputs)
+        found, real = stage.decide(ROWS), long_double.outputs(stage.machine, ROWS)
+        low, high = stage.interval(ROWS, 20)
+        assert ((low <= real) & (real <= high)).all()
+        settled = np.asarray(found.settled)
+        np.testing.assert_array_equal(found.answers[settled], Dense(stage.machine).decide(ROWS).answers[settled])
+
+
 def test_compiled_it_gives_the_models_labels() -> None:
     X, y = make_moons(2000, noise=0.3, random_state=0)
     svc = SVC(gamma=5.0, C=10).fit(X, y)
