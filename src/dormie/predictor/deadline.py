@@ -34,7 +34,7 @@ _GROWTH = 8  # ratio of the sizes of two chunks, at most
 _LITTLE = 0.35  # share of the time left that estimates of all rows may take
 _WAVES = (0.125, 0.5)  # shares of the rows, by doubt: where the second and the third wave begin
 _ALLOWANCE = 1.1  # factor on the expected time of all rows, when deciding whether the time is long enough
-_ALLOWANCE_FOR_MORE = 1.4  # the same where other stages follow, which need time as well
+_LATER = 2.0  # times that a row costs what it did so far, in later stages, before any of those was timed
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class _Run:
     def _settle(self, stage: Stage, caution: float, order: Positions) -> bool:
         """Pass open rows through a stage in this order; returns whether the time was long enough."""
         chunks = _Chunks(len(order), self._deadline, _first_chunk(self._machine, self._machine.n_points))
-        guess, allowance = None, _ALLOWANCE if len(self._cascade) == 1 else _ALLOWANCE_FOR_MORE
+        guess = None
         while chunks.take(lambda part: self._decide(stage, caution, order[part])):
-            if self._guess is not None and chunks.too_slow(allowance):
+            if self._guess is not None and chunks.too_slow(_LATER * self._open_share(order[: chunks.rows])):
                 guess, self._guess = self._guess, None
                 if self._guesses_all(guess, order, chunks):
                     return self._in_waves()
@@ -127,6 +127,10 @@ class _Run:
             if time.perf_counter() < self._deadline:  # more was kept back than it took
                 return self._in_waves()
         return chunks.done
+
+    def _open_share(self, order: Positions) -> float:
+        """The share of these rows that is not settled."""
+        return float(np.mean(~self.settled[order]))
 
     def _guesses_all(self, guess: Stage, order: Positions, chunks: _Chunks) -> bool:
         """Estimate all rows by the cheap stage and return True; if that takes too long, keep time back for it."""
@@ -206,9 +210,12 @@ class _Chunks:
         """Whether all rows are done."""
         return self.rows == self._count
 
-    def too_slow(self, allowance: float) -> bool:
-        """Whether the rest will probably not be done in time; False until the second chunk, as the first is small."""
-        rest = allowance * self._more * (self._count - self.rows)
+    def too_slow(self, later: float) -> bool:
+        """Whether the rest will probably not be done in time; False until the second chunk, as the first is small.
+
+        later: time that later stages will take for all rows, relative to that of this stage
+        """
+        rest = _ALLOWANCE * self._more * (self._count - self.rows + later * self._count)
         return self._timed > 1 and time.perf_counter() + rest > self._deadline
 
     def take(self, task: Callable[[slice], None]) -> bool:

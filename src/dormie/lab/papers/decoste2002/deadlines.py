@@ -26,7 +26,7 @@ from dormie.predictor.predictor import Predictor
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)  # of the time of `predict`
 _IN_THE_TABLE = (0.5, 1.0, 1.5, 2.0)
 _ROUNDS = 20
-_ROWS = {"two moons": 100_000, "covtype": 50_000, "mnist": 3000}  # some tens of milliseconds each
+_ROWS = {"two moons": 100_000, "covtype": 50_000, "mnist": 10_000}  # some tens of milliseconds each
 
 
 @dataclass(frozen=True)
