@@ -18,7 +18,11 @@ MODULES = {
     ".".join(path.with_suffix("").relative_to(SOURCE.parent).parts).removesuffix(".__init__"): path
     for path in sorted(SOURCE.rglob("*.py"))
 }
-STAGES = {method.stage.__name__ for method in METHODS.values()} | {"Stage", "CalibratedStage"}
+STAGES = {stage.__name__ for method in METHODS.values() for stage in method.stages} | {
+    "Stage",
+    "CertifiedStage",
+    "CalibratedStage",
+}
 
 
 def _imports(name: str) -> Iterator[str]:

@@ -1,12 +1,13 @@
 """Answers at a deadline: the best that the time allows.
 
 The rows flow through the plan's own stages, so whatever is settled in time has the answer of `predict`. Only the order
-differs: all rows go through the first stage before any goes on, and from then on the most doubtful rows come first
+differs. While the time is probably long enough, all rows go through a stage before any goes on, the most doubtful first
 (`Rule.lead` of their estimates; for a sign this is the order of DeCoste's p+). A row that is not settled in time has
-the answer of the latest estimate. If the time is too short for the first stage, the estimates of a cheap stage
-(`Plan.guess`) serve. Where they take little of the time left, all rows get one first, and the order follows from them:
-the most doubtful rows then go through all stages before the others begin. Otherwise time is kept back for estimates of
-the rows that the first stage does not reach.
+the answer of the latest estimate.
+
+Where the time is too short for the first stage, a cheap stage (`Plan.guess`) estimates rows. If it takes little of the
+time left, all rows get an estimate, and the most doubtful then go through all stages before the others begin. If not,
+time is kept back for estimates of the rows that the first stage does not reach.
 """
 
 from __future__ import annotations

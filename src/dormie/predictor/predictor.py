@@ -355,7 +355,8 @@ class Predictor:
 class AuditedPredictor(Predictor):
     """A predictor that compares a random share of its answers with those of the full machine.
 
-    `Predictor.audited` returns it. Answers given at a deadline are not audited: those marked settled are certified.
+    `Predictor.audited` returns it. Answers given at a deadline are not audited: those marked settled are what `predict`
+    returns, under the guarantee of the plan.
 
     Parameters
     ----------
