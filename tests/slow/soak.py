@@ -285,7 +285,7 @@ def _stages(rng: Generator, machine: Machine, dense: Dense) -> list[CertifiedSta
 
 
 def _regions(rng: Generator, machine: Machine) -> Regions:
-    """A few regions, the centres anywhere."""
+    """A few regions, the centers anywhere."""
     stages = [Geometry.build(machine, _landmarks(rng, machine)) for _ in range(int(rng.integers(1, 4)))]
     return Regions(machine, machine.points[rng.integers(machine.n_points, size=len(stages))], stages)
 

@@ -4,7 +4,7 @@
 
 | method        | certificate             | needs                                         | paper                   |
 | ------------- | ----------------------- | --------------------------------------------- | ----------------------- |
-| champion      | certified               | vote of 3 classes, positive semi-definite k.  |                         |
+| champion      | certified               | vote of 3+ classes, p.s.d. kernel, not Python |                         |
 | dense         | certified, or float32   | nothing                                       |                         |
 | fast_stopping | certified               | positive semi-definite kernel                 | Muller 2004             |
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
@@ -31,6 +31,7 @@ from dormie.methods import champion, dense, fast_stopping, geometry, linear_filt
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
+# Methods fit in this order: reduced_set reads what geometry measured, and regions what both did (`SharedVectors`).
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (

@@ -21,7 +21,10 @@ from dormie.machine.typing import Booleans
 from dormie.numerics.reference import blocks
 from dormie.numerics.rounding import feature_lengths, margin
 
-_EVERY_ONE = 8  # points up to which steps double; from then on a step adds an eighth of the points so far
+# On the 500 strands of examples/strings.py, geometry over the first 64 support vectors settles a row after 32.7
+# evaluations if it may stop after each, 34.1 with eighths, 39.8 with halves and 48.0 if steps go on doubling.
+_DOUBLING_TO = 8  # points up to which steps double
+_ADDED_PART = 8  # from then on a step adds one in so many of the points so far
 
 
 class Walk(ABC):
@@ -86,7 +89,7 @@ def schedule(most: int) -> Iterator[int]:
     k = 1
     while k < most:
         yield k
-        k += k if k < _EVERY_ONE else k // _EVERY_ONE
+        k += k if k < _DOUBLING_TO else k // _ADDED_PART
     yield most
 
 

@@ -1,10 +1,11 @@
-"""Weighted k-means: gives the initial vectors of reduced sets, and the cells of the nearest stage."""
+"""Weighted k-means: initial vectors of reduced sets, cells and regions of rows, and centers to tell unlike rows by."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dormie.machine import Floats
+from dormie.machine.typing import Positions
 
 _ROUNDS = 15
 _MOST_POINTS = 20_000  # of more points a sample is clustered, drawn by weight, which gives clusters as good
@@ -20,9 +21,13 @@ def k_means(points: Floats, sizes: Floats, n: int, random: np.random.Generator) 
         points, sizes, chances = points[few], sizes[few], chances[few] / chances[few].sum()
     means = points[random.choice(len(points), n, replace=False, p=chances)]
     for _ in range(_ROUNDS):
-        nearest = (np.einsum("ij,ij->i", means, means) - 2 * points @ means.T).argmin(axis=1)
         members = np.zeros((n, len(points)))
-        members[nearest, np.arange(len(points))] = chances
+        members[nearest_center(means, points), np.arange(len(points))] = chances
         total = members.sum(axis=1, keepdims=True)
         means = np.where(total > 0, members @ points / np.maximum(total, 1e-300), means)
     return np.asarray(means)
+
+
+def nearest_center(centers: Floats, rows: Floats) -> Positions:
+    """The position of the nearest center of every row: the least |c|^2 / 2 - x.c, which |x - c|^2 grows with."""
+    return np.asarray(np.argmin(np.einsum("ij,ij->i", centers, centers) / 2 - rows @ centers.T, axis=1))

@@ -18,7 +18,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
 from dormie.machine.typing import Integers
-from dormie.numerics.k_means import k_means
+from dormie.numerics.k_means import k_means, nearest_center
 
 _CENTERS = 32
 _LEAST_POINTS = 64  # with fewer, centers are nearly the points themselves, and every row is far from them
@@ -60,6 +60,5 @@ class Dissimilarity:
 def _distances(centers: Floats, x: Floats) -> Floats:
     """The squared distance of every row from its nearest center."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows so large that squares overflow are far from all centers
-        squares = np.einsum("ij,ij->i", centers, centers) - 2 * x @ centers.T
-        found = squares.min(axis=1) + np.einsum("ij,ij->i", x, x)
-    return np.where(np.isnan(found), np.inf, found)
+        apart = x - centers[nearest_center(centers, x)]
+        return np.asarray(np.einsum("ij,ij->i", apart, apart))

@@ -280,7 +280,7 @@ def test_a_sigmoid_is_refused() -> None:
 
 @pytest.mark.parametrize("kernel", ["poly", "linear"])
 def test_rewriting_keeps_points_without_negatives(kernel: str) -> None:
-    """Only RBF machines are centred, and the points that rewriting keeps it keeps as they are."""
+    """Only RBF machines are centered, and the points that rewriting keeps it keeps as they are."""
     X, y = load_digits(return_X_y=True)
     plan = dormie.compile(SVC(kernel=kernel, degree=3, coef0=1.0).fit(X[:400], y[:400] == 3), methods=["dense"]).plan
     expected = OneSided.ROWS_WITHOUT_NEGATIVES if kernel == "poly" else OneSided.NO_ROW  # one vector, of both signs

@@ -48,7 +48,7 @@ def test_intervals_contain_the_outputs(kernel: Kernel, outputs: int, budget: int
     assert ((low <= middle) & (middle <= high)).all()
 
 
-def test_every_row_takes_the_landmarks_of_the_nearest_centre() -> None:
+def test_every_row_takes_the_landmarks_of_the_nearest_center() -> None:
     stage = regions()
     nearest = [int(np.argmin(((stage.centers - row) ** 2).sum(axis=1))) for row in ROWS]
     assert set(nearest) == {0, 1, 2}

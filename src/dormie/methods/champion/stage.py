@@ -9,7 +9,7 @@ one class's own pairs settle the vote:
   class, further than the machine's margin, the answer is certain. If not, the row goes on to the next stage.
 
 This needs c - 1 outputs in place of c (c - 1) / 2, and only the points with a weight in one of these pairs: for ten
-digits a third of the support vectors, for 26 letters less than a quarter.
+digits 0.37 of the support vectors, for 26 letters less than a quarter.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dormie.machine import Machine
 from dormie.methods.base import CertifiedStage, Method, Usable, needs_early_stop, needs_inner_product
 from dormie.methods.fast_stopping.of_python_kernel import PythonFastStopping
-from dormie.methods.fast_stopping.stage import FastStopping
+from dormie.methods.fast_stopping.stage import FastStopping, LargestTermsFirst
 from dormie.methods.fitting import CertifiedFitting
 
 
@@ -24,7 +24,7 @@ class _FastStoppingMethod(Method):
         return _stage(machine) if needs_inner_product(self.name, machine) else None
 
 
-def _stage(machine: Machine) -> FastStopping:
+def _stage(machine: Machine) -> LargestTermsFirst:
     return PythonFastStopping(machine) if machine.kernel.is_python else FastStopping(machine)
 
 

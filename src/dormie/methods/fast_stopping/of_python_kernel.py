@@ -14,22 +14,21 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import require_finite_vectors, some
+from dormie.machine.rows import some
 from dormie.methods import stepwise
-from dormie.methods.base import Decisions, middle_of, needs_inner_product, require, unknown_interval
-from dormie.methods.fast_stopping.stage import FastStopping
+from dormie.methods.base import Decisions, middle_of
+from dormie.methods.fast_stopping.stage import LargestTermsFirst
 from dormie.numerics.reference import blocks
 from dormie.numerics.rounding import UNIT, feature_lengths, stated_error
 
 _UP = 1 + 1e-9  # covers the rounding of the sums of sizes
 
 
-class PythonFastStopping(FastStopping):
+class PythonFastStopping(LargestTermsFirst):
     """Partial sums over a Python kernel, largest terms first, some terms at a time."""
 
     def __init__(self, machine: Machine) -> None:
-        require(needs_inner_product(self.name, machine))
-        self.machine = machine
+        super().__init__(machine)
         lengths = feature_lengths(machine.kernel, machine.points)
         order = np.argsort(-np.abs(machine.weights).max(axis=1, initial=0.0) * lengths, kind="stable")
         ordered = replace(machine, points=some(machine.points, order), weights=machine.weights[order])
@@ -38,21 +37,11 @@ class PythonFastStopping(FastStopping):
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
         return Decisions(*stepwise.decide(self.machine, self._start, self._ordered.points, rows))
 
-    def estimate(self, rows: Any) -> Floats:
-        return middle_of(*self._interval(rows, self.machine.n_points))
-
     @cached_property
-    def budgets(self) -> Sequence[int]:  # type: ignore[override] # a range for native kernels
+    def budgets(self) -> Sequence[int]:
         """Those after which rows may stop, short of the full sum, which is the dense stage's."""
         terms = [*stepwise.schedule(self.machine.n_points)]
         return [k + self.machine.kernel.evaluations_of_diagonal for k in terms[:-1]]
-
-    def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        terms = min(budget - self.machine.kernel.evaluations_of_diagonal, self.machine.n_points)
-        if terms <= 0:
-            require_finite_vectors(rows, self.machine)
-            return unknown_interval(self.machine, rows)
-        return self._interval(rows, terms)
 
     def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
         [(_, part)] = blocks(self.machine, row)
@@ -62,15 +51,15 @@ class PythonFastStopping(FastStopping):
             low, high = walk.ends()
             yield budget, low[0], high[0]
 
+    def _terms(self, budget: int) -> int:
+        return min(budget - self.machine.kernel.evaluations_of_diagonal, self.machine.n_points)
+
     def _interval(self, rows: Any, terms: int) -> tuple[Floats, Floats]:
         low, high, _ = stepwise.interval(self.machine, self._start, self._ordered.points[:terms], rows)
         return low, high
 
     def _start(self, rows: Any) -> _PartialSums:
         return _PartialSums(self.machine, self._ordered.weights, self._tails, rows)
-
-    def __reduce__(self) -> tuple[type[FastStopping], tuple[Machine]]:
-        return PythonFastStopping, (self.machine,)
 
 
 class _Tails:

@@ -11,6 +11,7 @@ soon as its answer is settled.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import require_finite
+from dormie.machine.rows import require_finite_vectors
 from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CertifiedStage,
@@ -36,8 +37,8 @@ from dormie.methods.memory import Shapes, Size, ceil_div, packed
 from dormie.numerics import backend
 
 
-class FastStopping(CertifiedStage):
-    """Partial sums, largest terms first, with Cauchy-Schwarz tails."""
+class LargestTermsFirst(CertifiedStage):
+    """Partial sums, largest terms first, of any kernel: this module has native ones, `of_python_kernel` functions."""
 
     name = "fast_stopping"
     words = "partial sums, largest terms first, until the remaining terms cannot change the answer (Muller 2004)"
@@ -45,39 +46,24 @@ class FastStopping(CertifiedStage):
     def __init__(self, machine: Machine) -> None:
         require(needs_inner_product(self.name, machine))
         self.machine = machine
-        ordered, one_sided = largest_first(machine), OneSided.of(machine)
-        self._core = backend.choose(
-            ordered,
-            lambda core: backend.extension.FastStopping(core, one_sided),
-            lambda: reference.FastStopping(ordered, one_sided),
-        )
-
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        return Decisions(*self._core.decide(rows))
 
     def estimate(self, rows: Any) -> Floats:
-        return middle_of(*self._core.interval(rows, self.machine.n_points))
-
-    @property
-    def budgets(self) -> range:
-        """Whole steps, short of the full sum, which is the dense stage's."""
-        return range(STEP, self.machine.n_points, STEP)
+        return middle_of(*self._interval(rows, self.machine.n_points))
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        terms = budget // STEP * STEP if budget < self.machine.n_points else self.machine.n_points
+        terms = self._terms(budget)
         if terms <= 0:
-            require_finite(rows)
+            require_finite_vectors(rows, self.machine)
             return unknown_interval(self.machine, rows)
-        return self._core.interval(rows, terms)
+        return self._interval(rows, terms)
 
-    def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
-        # Every interval adds its terms anew: those an eighth longer than the last cost nine full sums, all together.
-        last = 0
-        for budget in self.budgets:
-            if 8 * budget >= 9 * last:
-                last = budget
-                low, high = self.interval(row, budget)
-                yield budget, low[0], high[0]
+    @abstractmethod
+    def _terms(self, budget: int) -> int:
+        """How many terms this many kernel evaluations give; 0 or less if there is none."""
+
+    @abstractmethod
+    def _interval(self, rows: Any, terms: int) -> tuple[Floats, Floats]:
+        """Low and high ends after so many terms."""
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {}, {}
@@ -89,12 +75,48 @@ class FastStopping(CertifiedStage):
         return ordered + tails + packed(machine, 4)
 
     @classmethod
-    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> FastStopping:
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> LargestTermsFirst:
         require_state(cls.name, numbers, arrays)
         return cls(machine)
 
-    def __reduce__(self) -> tuple[type[FastStopping], tuple[Machine]]:
-        return FastStopping, (self.machine,)
+    def __reduce__(self) -> tuple[type[LargestTermsFirst], tuple[Machine]]:
+        return type(self), (self.machine,)
+
+
+class FastStopping(LargestTermsFirst):
+    """Partial sums with Cauchy-Schwarz tails, a tile of terms at a time."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        ordered, one_sided = largest_first(machine), OneSided.of(machine)
+        self._core = backend.choose(
+            ordered,
+            lambda core: backend.extension.FastStopping(core, one_sided),
+            lambda: reference.FastStopping(ordered, one_sided),
+        )
+
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
+        return Decisions(*self._core.decide(rows))
+
+    @property
+    def budgets(self) -> range:
+        """Whole steps, short of the full sum, which is the dense stage's."""
+        return range(STEP, self.machine.n_points, STEP)
+
+    def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
+        # Every interval adds its terms anew: those an eighth longer than the last cost nine full sums, all together.
+        last = 0
+        for budget in self.budgets:
+            if 8 * budget >= 9 * last:
+                last = budget
+                low, high = self.interval(row, budget)
+                yield budget, low[0], high[0]
+
+    def _terms(self, budget: int) -> int:
+        return budget // STEP * STEP if budget < self.machine.n_points else self.machine.n_points
+
+    def _interval(self, rows: Any, terms: int) -> tuple[Floats, Floats]:
+        return self._core.interval(rows, terms)
 
 
 def largest_first(machine: Machine) -> Machine:

@@ -14,11 +14,9 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.methods import stepwise
-from dormie.methods.geometry.span import Span
+from dormie.methods.geometry.span import Projected, Span
 from dormie.numerics.reference import blocks
 from dormie.numerics.rounding import UNIT, max_length, stated_error
-
-_LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
 
 
 class Geometry:
@@ -85,15 +83,8 @@ class _Coordinates(stepwise.Walk):
 
     def radius(self) -> Floats:
         """The radius of the interval of every output: rho R, and all errors."""
-        span, k, gamma = self._span, self.done - 1, (self.done + 20) * UNIT
         with np.errstate(over="ignore", invalid="ignore"):
-            root = np.sqrt(self._square + _LOST_SQUARE)
-            h = self._inverse * (1 + gamma)
-            mistake = np.sqrt(self.done) * self._value_error * self.lengths + gamma * span.factor_norm[k] * root
-            far2 = self.lengths**2 * (1 + 8 * UNIT) + _LOST_SQUARE - self._square * (1 - gamma)
-            far2 += 2 * h * mistake + h**2 * span.factor_error[k]
-            rounding = np.outer(h, span.misfit[k] + span.weight_norms[k] * span.factor_error[k])
-            rounding += np.outer(mistake, span.weight_norms[k])
-            rounding += gamma * np.outer(root, span.coordinate_norms[k]) + 2 * UNIT * np.abs(self.machine.bias)
-            radius = (np.outer(np.sqrt(np.maximum(far2, 0)), span.rho[k]) + rounding) * (1 + 1e-12)
+            own, value_errors = self.lengths**2 * (1 + 8 * UNIT), self._value_error * self.lengths
+            projected = Projected(self._square, self._inverse, own, value_errors)
+            radius = self._span.radius(self.done, projected, self.machine.bias)
         return np.where(self.lost[:, None] | np.isnan(radius), np.inf, radius)

@@ -10,12 +10,10 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite
 from dormie.machine.rules import Value
-from dormie.methods.geometry.span import Span
+from dormie.methods.geometry.span import Projected, Span
 from dormie.numerics.cholesky import solve_lower
 from dormie.numerics.reference import blocks, row_value_error, settled_mapped
 from dormie.numerics.rounding import UNIT
-
-LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
 
 
 class Geometry:
@@ -66,17 +64,10 @@ def _steps(machine: Machine, span: Span, rows: Floats, counts: Sequence[int]) ->
     usable = np.isfinite(values).all(axis=1) & np.isfinite(errors)  # the others get an infinite radius
     q = solve_lower(factor, np.where(usable, values.T, 0.0)).T
     degree, d = getattr(getattr(machine.kernel, "kernel", machine.kernel), "degree", 1), rows.shape[1]
+    most_own = own * (1 + (degree + 1) * (d + 12) * UNIT)
     for done in counts:
-        gamma, row, k = (done + 20) * UNIT, q[:, :done], done - 1
-        square = (row**2).sum(axis=1)
-        root = np.sqrt(square + LOST_SQUARE)
-        h = np.abs(row) @ span.norms[:done] * (1 + gamma)
-        mistake = np.sqrt(done) * errors + gamma * span.factor_norm[k] * root
-        far2 = own * (1 + (degree + 1) * (d + 12) * UNIT) + LOST_SQUARE - square * (1 - gamma)
-        far2 += 2 * h * mistake + h**2 * span.factor_error[k]
-        rounding = np.outer(h, span.misfit[k] + span.weight_norms[k] * span.factor_error[k])
-        rounding += np.outer(mistake, span.weight_norms[k])
-        rounding += gamma * np.outer(root, span.coordinate_norms[k]) + 2 * UNIT * np.abs(machine.bias)
-        radius = (np.outer(np.sqrt(np.maximum(far2, 0)), span.rho[k]) + rounding) * (1 + 1e-12)
+        row = q[:, :done]
+        projected = Projected((row**2).sum(axis=1), np.abs(row) @ span.norms[:done], most_own, errors)
+        radius = span.radius(done, projected, machine.bias)
         radius[~usable] = np.inf
         yield row @ span.coordinates[:done] + machine.bias, radius

@@ -21,14 +21,14 @@ K(x,x) is computed as well. With d features its relative error is at most (degre
 unless the kernel is polynomial: a squared norm of d products, then a power of a sum of non-negative terms. This is
 added to R^2. A Python kernel has the errors that the user states.
 
-`Span.of` computes the norms, each rounded up, and geometry.cpp combines them; `mistake` in the code is the bound on
-|eta - dT q|.
+`Span.of` computes the norms, each rounded up. `Span.radius` and geometry.cpp combine them; `mistake` in the code is the
+bound on |eta - dT q|.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,16 @@ from dormie.numerics.feature_space import FeatureVector, InnerProducts
 from dormie.numerics.rounding import UNIT, exact_gram_error, in_range, kernel_value_error
 
 _UP = 1 + 1e-9  # covers the rounding of the norms themselves
+_LOST_SQUARE = 1e-290  # more than a sum of squares can lose to underflow
+
+
+class Projected(NamedTuple):
+    """What the radius of the intervals of rows depends on."""
+
+    square: Floats  # |q|^2
+    inverse: Floats  # sum_j |q_j| |N_j|
+    own: Floats  # at least K(x,x), its error included
+    value_errors: Floats  # the most that any of a row's kernel values may be off by
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +109,18 @@ class Span:
         """The span of the first k landmarks."""
         arrays = {field.name: getattr(self, field.name)[:k] for field in fields(self)}
         return Span(**(arrays | {"factor": arrays["factor"][:, :k]}))
+
+    def radius(self, k: int, rows: Projected, bias: Floats) -> Floats:
+        """The radius of the interval of every output of rows after k landmarks: rho R, and all errors."""
+        at, gamma = k - 1, (k + 20) * UNIT
+        root, h = np.sqrt(rows.square + _LOST_SQUARE), rows.inverse * (1 + gamma)
+        mistake = np.sqrt(k) * rows.value_errors + gamma * self.factor_norm[at] * root
+        far2 = rows.own + _LOST_SQUARE - rows.square * (1 - gamma)
+        far2 += 2 * h * mistake + h**2 * self.factor_error[at]
+        rounding = np.outer(h, self.misfit[at] + self.weight_norms[at] * self.factor_error[at])
+        rounding += np.outer(mistake, self.weight_norms[at])
+        rounding += gamma * np.outer(root, self.coordinate_norms[at]) + 2 * UNIT * np.abs(bias)
+        return np.asarray((np.outer(np.sqrt(np.maximum(far2, 0)), self.rho[at]) + rounding) * (1 + 1e-12))
 
 
 def _factorise(machine: Machine, landmarks: Any) -> tuple[Any, Floats, Floats]:

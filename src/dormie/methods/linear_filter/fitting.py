@@ -28,6 +28,7 @@ from dormie.methods.thresholds import Thresholds, positive, relevant
 MODES = ("paper", "calibrated")
 _RIDGE = 0.1  # relative to the mean variance of the features
 _ROUNDS = 10  # of the one-sided fit: more rounds gain little
+_DEVIATIONS = 2.0  # from the mean of the values of the wrong sign to a threshold; the paper's number is not known
 _LEAST_THRESHOLD = 0.05  # relative to the spread of the values: rows nearer to 0 may be wrong though no sample row was
 
 
@@ -39,27 +40,19 @@ class LinearMachine:
     bias: Floats  # c
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of `LinearFilter.fit`, checked."""
-
-    mode: str
-    deviations: float
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"linear_filter: mode must be one of {', '.join(map(repr, MODES))}, got {self.mode!r}")
-        if not 0 <= self.deviations < np.inf:
-            raise ValueError(f"linear_filter: deviations must be finite and not negative, got {self.deviations}")
+def require_mode(mode: str) -> None:
+    """Raise ValueError unless there is such a mode."""
+    if mode not in MODES:
+        raise ValueError(f"linear_filter: mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}")
 
 
-def fitted(machine: Machine, x: Floats, outputs: Floats, options: Options) -> tuple[LinearMachine, Thresholds]:
+def fitted(machine: Machine, x: Floats, outputs: Floats, mode: str) -> tuple[LinearMachine, Thresholds]:
     """The linear machine and its thresholds, fitted to the machine's outputs for mapped rows."""
-    used, up, svm = relevant(machine.rule, outputs), positive(machine.rule, outputs), options.mode == "paper"
+    used, up, svm = relevant(machine.rule, outputs), positive(machine.rule, outputs), mode == "paper"
     columns = zip(outputs.T, up.T, used.T, strict=True)
     found = [linear_svm(x[rows], u[rows]) if svm else _fit_output(x[rows], g[rows]) for g, u, rows in columns]
     vectors, bias = np.array([v for v, _ in found]), np.array([b for _, b in found])
-    thresholds = _thresholds(x @ vectors.T + bias, up, used, options.deviations, 0.0 if svm else _LEAST_THRESHOLD)
+    thresholds = _thresholds(x @ vectors.T + bias, up, used, 0.0 if svm else _LEAST_THRESHOLD)
     return LinearMachine(*_before_input_map(machine, vectors, bias)), thresholds
 
 
@@ -104,14 +97,14 @@ def _least_squares(x: Floats, ridge: float) -> Callable[[Floats], Floats]:
     return lambda target: np.asarray(features @ (x.T @ (target - target.mean())))
 
 
-def _thresholds(values: Floats, positives: Booleans, used: Booleans, deviations: float, least: float) -> Thresholds:
+def _thresholds(values: Floats, positives: Booleans, used: Booleans, least: float) -> Thresholds:
     """The thresholds of every output, from its linear values, the signs of the outputs, and the rows to use."""
     columns = zip(values.T, positives.T, used.T, strict=True)
-    ends = np.array([_low_and_high(f[rows], up[rows], deviations, least) for f, up, rows in columns])
+    ends = np.array([_low_and_high(f[rows], up[rows], least) for f, up, rows in columns])
     return Thresholds.between(ends[:, 0], ends[:, 1])
 
 
-def _low_and_high(f: Floats, up: Booleans, deviations: float, least: float) -> tuple[float, float]:
+def _low_and_high(f: Floats, up: Booleans, least: float) -> tuple[float, float]:
     """The low and high thresholds of one output; infinite if all rows have the same sign.
 
     least: the least distance from 0, in standard deviations of all values
@@ -119,13 +112,13 @@ def _low_and_high(f: Floats, up: Booleans, deviations: float, least: float) -> t
     if up.all() or not up.any():
         return -np.inf, np.inf
     distance = least * float(f.std())
-    return -max(_extent_of_wrong(-f[up], deviations), distance), max(_extent_of_wrong(f[~up], deviations), distance)
+    return -max(_extent_of_wrong(-f[up]), distance), max(_extent_of_wrong(f[~up]), distance)
 
 
-def _extent_of_wrong(values: Floats, deviations: float) -> float:
+def _extent_of_wrong(values: Floats) -> float:
     """Mean plus some standard deviations of the positive values, which have the wrong sign here; 0 without any."""
     wrong = values[values > 0]
-    return float(wrong.mean() + deviations * wrong.std()) if len(wrong) else 0.0
+    return float(wrong.mean() + _DEVIATIONS * wrong.std()) if len(wrong) else 0.0
 
 
 def _before_input_map(machine: Machine, vectors: Floats, bias: Floats) -> tuple[Floats, Floats]:

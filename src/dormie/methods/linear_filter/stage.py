@@ -26,7 +26,7 @@ from dormie.methods.base import (
     require_state,
 )
 from dormie.methods.linear_filter import reference
-from dormie.methods.linear_filter.fitting import LinearMachine, Options, fitted
+from dormie.methods.linear_filter.fitting import LinearMachine, fitted, require_mode
 from dormie.methods.memory import Shapes, Size, padded
 from dormie.methods.thresholds import Thresholds, needs_classifier, require_floats, require_thresholds
 from dormie.numerics import backend
@@ -54,27 +54,20 @@ class LinearFilter(CalibratedStage):
 
     @classmethod
     def fit(
-        cls,
-        machine: Machine,
-        rows: Any,
-        outputs: Floats | None = None,
-        *,
-        mode: str = "calibrated",
-        deviations: float = 2.0,
+        cls, machine: Machine, rows: Any, outputs: Floats | None = None, *, mode: str = "calibrated"
     ) -> LinearFilter:
         """Fit the filter to the machine on checked, unlabelled rows; they need not be held out from other fitting.
 
-        outputs     the machine's outputs for these rows, if the caller has them
-        mode        "calibrated", or "paper": a linear SVM, with the paper's thresholds
-        deviations  standard deviations between a threshold and the mean value of the rows on the wrong side of 0
+        outputs  the machine's outputs for these rows, if the caller has them
+        mode     "calibrated", or "paper": a linear SVM, with the paper's thresholds
         """
-        options = Options(mode, deviations)
+        require_mode(mode)
         require(needs_classifier(cls.name, machine))
         outputs, x = FullSum(machine).outputs(rows) if outputs is None else outputs, mapped(machine, rows)
         if not len(x):
             raise ValueError("linear_filter: there are no rows to fit it on")
         with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused
-            return cls(machine, *fitted(machine, x, outputs, options))
+            return cls(machine, *fitted(machine, x, outputs, mode))
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
         answers, settled = self._core.decide(rows, *self._ends(caution))

@@ -14,7 +14,6 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
 from dormie.machine.typing import Integers
-from dormie.methods.nearest import reference
 from dormie.methods.nearest.ordering import MOST_COMPONENTS, Ordering, require_steps
 from dormie.methods.nearest.sketch import (
     approximate_kernel,
@@ -23,7 +22,7 @@ from dormie.methods.nearest.sketch import (
     scores,
     tug_of_war,
 )
-from dormie.numerics.k_means import k_means
+from dormie.numerics.k_means import k_means, nearest_center
 
 FORMS = ("query", "cells")
 MODES = ("paper", "calibrated")
@@ -107,7 +106,7 @@ def _cells(machine: Machine, basis: Floats, x: Floats, count: int, cells: int, s
         return np.empty((0, len(basis))), np.empty((0, count), dtype=np.int64)
     z = x @ basis.T
     centers = k_means(z, np.ones(len(z)), min(cells, len(z)), np.random.default_rng(seed))
-    nearest = reference.cells_of(centers, z)
+    nearest = nearest_center(centers, z)
     kept = np.unique(nearest)
     orders = [tug_of_war(machine, _mean_scores(machine, basis, x[nearest == cell]), count) for cell in kept]
     return centers[kept], np.array(orders, dtype=np.int64)

@@ -11,6 +11,7 @@ from dormie.machine.rows import require_finite
 from dormie.methods.nearest.ordering import Ordering
 from dormie.methods.nearest.sketch import approximate_kernel, scores, tug_of_war
 from dormie.methods.thresholds import compared, crossed, in_pairs
+from dormie.numerics.k_means import nearest_center
 from dormie.numerics.reference import blocks
 
 
@@ -29,7 +30,7 @@ class Nearest:
         for block, part in blocks(machine, rows):
             usable = _usable(part)
             if len(ordering.centers):
-                found = ordering.orders[cells_of(ordering.centers, part[usable] @ ordering.basis.T)]
+                found = ordering.orders[nearest_center(ordering.centers, part[usable] @ ordering.basis.T)]
             else:
                 sizes = scores(machine, approximate_kernel(machine, ordering.basis, part[usable]))
                 found = np.array([tug_of_war(machine, row, count) for row in sizes], dtype=np.int64).reshape(-1, count)
@@ -49,7 +50,7 @@ class Nearest:
                     first = machine.bias + predicted @ machine.weights
                     sums[i] = np.cumsum(np.vstack([first, machine.weights[order[i]] * values[:, None]]), axis=0)[steps]
                     if len(ordering.centers):
-                        [cells[i]] = cells_of(ordering.centers, x[None] @ ordering.basis.T)
+                        [cells[i]] = nearest_center(ordering.centers, x[None] @ ordering.basis.T)
         return sums, cells
 
     def _predicted_values(self, rows: Floats) -> Floats:
@@ -70,11 +71,6 @@ class Nearest:
             answers[now], terms[now] = found[now], count
             settled |= now
         return answers, settled, terms
-
-
-def cells_of(centers: Floats, z: Floats) -> Any:
-    """The nearest center of each row, given the components z of the rows."""
-    return (z @ centers.T - np.einsum("ij,ij->i", centers, centers) / 2).argmax(axis=1)
 
 
 def _usable(rows: Floats) -> Any:

@@ -1,4 +1,8 @@
-"""Regions as a method: candidates with more or fewer landmarks in each region, where geometry itself does some good."""
+"""Regions as a method: candidates with more or fewer landmarks in each region, where geometry itself does some good.
+
+Whether they may pay is told by what geometry and reduced_set measured before (`SharedVectors.settled`,
+`settled_by_sets`). So regions come after both in `dormie.methods.METHODS`, the order in which methods fit.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from dormie.methods.fitting import CertifiedFitting, arithmetic, attempts
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.methods.regions.stage import Regions
-from dormie.numerics.k_means import k_means
+from dormie.numerics.k_means import k_means, nearest_center
 
 _REGIONS = 32  # on covtype 16 took 1.03 microseconds a row, 32 took 0.90, and 64 took 0.97
 _ROWS_A_REGION = 16  # at least, in the mean
@@ -51,7 +55,7 @@ def _candidates(vectors: SharedVectors, fitting: CertifiedFitting) -> Iterator[R
 def _fitted(vectors: SharedVectors, rows: Floats, regions: int, most: int) -> Regions:
     """Regions are clusters of the rows, and the landmarks of each are those that suit its rows."""
     centers = k_means(rows, np.ones(len(rows)), regions, np.random.default_rng(0))
-    nearest = (np.einsum("ij,ij->i", centers, centers) / 2 - rows @ centers.T).argmin(axis=1)
+    nearest = nearest_center(centers, rows)
     stages = [
         Geometry.build(vectors.machine, vectors.points_for(rows[nearest == region], most), vectors.w)
         for region in range(regions)

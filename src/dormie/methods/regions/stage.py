@@ -1,6 +1,6 @@
-"""The regions stage: a geometry stage for every region, and the centres that tell which region a row is in.
+"""The regions stage: a geometry stage for every region, and the centers that tell which region a row is in.
 
-A region is the set of rows that are nearer to its centre than to any other, in mapped coordinates. The intervals hold
+A region is the set of rows that are nearer to its center than to any other, in mapped coordinates. The intervals hold
 whichever region a row is taken to be in, so the rounding of distances needs no bound.
 """
 
@@ -18,11 +18,12 @@ from dormie.methods.base import CertifiedStage, Decisions, arrays_of, names_of, 
 from dormie.methods.geometry import Geometry
 from dormie.methods.geometry.span import Span
 from dormie.methods.memory import Shapes, Size, extent
+from dormie.numerics.k_means import nearest_center
 
 MOST_REGIONS = 256  # in a plan file, too
 
 _BLOCK = 1 << 16  # rows whose distances are computed at a time
-_OVERHEAD = 2.0  # kernel evaluations that a centre costs a row: 32 of them 57 on covtype, with sorting rows by region
+_OVERHEAD = 2.0  # kernel evaluations that a center costs a row: 32 of them 57 on covtype, with sorting rows by region
 
 
 class Regions(CertifiedStage):
@@ -41,8 +42,6 @@ class Regions(CertifiedStage):
         self.centers = centers
         self.stages = tuple(stages)
         self.details = f"{m} x {self.budgets[-1]}"
-        with np.errstate(over="ignore"):
-            self._half_squares = np.einsum("ij,ij->i", centers, centers) / 2
 
     @property
     def overhead(self) -> float:
@@ -102,9 +101,7 @@ class Regions(CertifiedStage):
         for first in range(0, len(nearest), _BLOCK):
             block = slice(first, first + _BLOCK)
             with np.errstate(over="ignore", invalid="ignore"):
-                nearest[block] = (self._half_squares - mapped(self.machine, rows[block]) @ self.centers.T).argmin(
-                    axis=1
-                )
+                nearest[block] = nearest_center(self.centers, mapped(self.machine, rows[block]))
         return nearest
 
     def state(self) -> tuple[dict[str, Any], Arrays]:

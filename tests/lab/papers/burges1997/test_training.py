@@ -76,6 +76,11 @@ def test_tiny_chunks_come_to_the_same_end(name: str, C: float, monkeypatch: pyte
     assert both[0] == pytest.approx(both[1], rel=2e-3)
 
 
+def test_an_unknown_penalty_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"penalty must be one of 'sum', .*, got 'squares'"):
+        train(Linear(), ROWS, SIGNS, 1.0, "squares")
+
+
 def test_separable_rows_have_next_to_no_slack() -> None:
     """Then a bound changes little: both penalties on the sum give nearly the machine without slacks."""
     X, signs = _digit_rows()

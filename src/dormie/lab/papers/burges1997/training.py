@@ -80,7 +80,9 @@ class ChunkedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def train(kernel: Kernel, X: Rows, signs: Floats, C: float, penalty: str) -> Trained:
-    """The machine with the least |w|^2 / 2 plus penalty."""
+    """The machine with the least |w|^2 / 2 plus penalty, one of PENALTIES."""
+    if penalty not in PENALTIES:
+        raise ValueError(f"penalty must be one of {', '.join(map(repr, PENALTIES))}, got {penalty!r}")
     chunk = _first_chunk(signs)
     if penalty == "sum":
         return _by_chunks(kernel, X, signs, C, 0.0, chunk)

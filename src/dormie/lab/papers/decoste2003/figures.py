@@ -17,8 +17,9 @@ from dormie.lab.papers.decoste2003.pairs import (
     SMOOTHED,
     Extent,
     Pair,
+    certified,
     degree_9,
-    variants,
+    nearest_stages,
 )
 from dormie.machine import Floats, Machine
 from dormie.machine.typing import Integers
@@ -29,6 +30,13 @@ from dormie.plan.cascade import Cascade
 _PAIR = (4, 9)  # a hard one
 _SHOWN = 8  # support vectors beside a row
 _TYPICAL = 40  # support vectors that the row to show needs, or about so many
+
+
+class Stopping(NamedTuple):
+    """A nearest stage of one output, and its caution."""
+
+    stage: Nearest
+    caution: float = 1.0
 
 
 class Ends(NamedTuple):
@@ -44,45 +52,40 @@ def draw(folder: Path) -> list[Path]:
     extent = Extent(PAIRS, ())
     pair = Pair.of(datasets.load("mnist"), _PAIR, extent)
     machine = degree_9(pair)
-    cascades = variants(machine, pair, extent)
-    several = {name: cascades[name] for name in (SIMPLE, SMOOTHED, CALIBRATED)}
+    stages = nearest_stages(machine, pair, extent)
+    [caution] = certified(Cascade.of(stages[CALIBRATED]), machine, pair, extent.risk).cautions
+    several = {name: Stopping(stages[name]) for name in (SIMPLE, SMOOTHED)}
+    several[CALIBRATED] = Stopping(stages[CALIBRATED], caution)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"decoste2003-{name}.png" for name in ("nearest", "proportionality")]
-    plot_query(_stage(several[SMOOTHED]), pair, f"{pair.name}, (u·v)⁹", paths[0])
+    plot_query(several[SMOOTHED], pair, f"{pair.name}, (u·v)⁹", paths[0])
     plot_rows(several, machine, pair.test, f"{pair.name}, (u·v)⁹", paths[1])
     return paths
 
 
-def steps_taken(cascade: Cascade, machine: Machine, rows: Floats) -> Integers:
-    """The number of support vectors that each row is compared with; all of them if the first stage leaves it open."""
-    found = cascade.stages[0].decide(rows, cascade.cautions[0])
+def steps_taken(stopping: Stopping, rows: Floats) -> Integers:
+    """The number of support vectors that each row is compared with; all of them if the stage leaves it open."""
+    found = stopping.stage.decide(rows, stopping.caution)
     assert found.settled is not None
-    return np.where(found.settled, found.evaluations, machine.n_points)
+    return np.where(found.settled, found.evaluations, stopping.stage.machine.n_points)
 
 
-def ends_of(cascade: Cascade) -> Ends:
-    """The thresholds of the nearest stage that a cascade begins with."""
-    stage = _stage(cascade)
-    low, high = stage.thresholds.widened(cascade.cautions[0])
-    return Ends(stage.ordering.steps, low[:, 0, 0], high[:, 0, 0])
+def ends_of(stopping: Stopping) -> Ends:
+    """The thresholds of the stage, at its caution."""
+    low, high = stopping.stage.thresholds.widened(stopping.caution)
+    return Ends(stopping.stage.ordering.steps, low[:, 0, 0], high[:, 0, 0])
 
 
-def _stage(cascade: Cascade) -> Nearest:
-    [stage] = cascade.stages
-    assert isinstance(stage, Nearest)
-    return stage
-
-
-def plot_rows(cascades: Mapping[str, Cascade], machine: Machine, rows: Floats, title: str, path: Path) -> None:
+def plot_rows(several: Mapping[str, Stopping], machine: Machine, rows: Floats, title: str, path: Path) -> None:
     """Plot the output of each row over the number of support vectors it took, between the thresholds."""
     from matplotlib.figure import Figure  # optional
 
     figure = Figure(figsize=(11, 3.8), layout="constrained")
-    axes = figure.subplots(1, len(cascades), sharey=True)
+    axes = figure.subplots(1, len(several), sharey=True)
     outputs = FullSum(machine).outputs(rows)[:, 0]
-    for ax, (name, cascade) in zip(axes, cascades.items(), strict=True):
-        ax.plot(steps_taken(cascade, machine, rows), outputs, "C0.", markersize=2.5)
-        _draw_thresholds(ax, ends_of(cascade))
+    for ax, (name, stopping) in zip(axes, several.items(), strict=True):
+        ax.plot(steps_taken(stopping, rows), outputs, "C0.", markersize=2.5)
+        _draw_thresholds(ax, ends_of(stopping))
         ax.set_title(f"{title}: {name} thresholds", fontsize=10)
     axes[0].set_ylabel("output of the machine, G(x)")
     axes[0].legend(loc="lower right", fontsize=8)
@@ -98,11 +101,11 @@ def _draw_thresholds(ax: Any, ends: Ends) -> None:
     ax.set_xlabel("support vectors, k")
 
 
-def plot_query(stage: Nearest, pair: Pair, title: str, path: Path) -> None:
+def plot_query(stopping: Stopping, pair: Pair, title: str, path: Path) -> None:
     """Draw a positive row, the support vectors nearest to it with their terms, and G_k between the thresholds."""
     from matplotlib.figure import Figure  # optional
 
-    taken = steps_taken(Cascade.of(stage), stage.machine, pair.test)
+    stage, taken = stopping.stage, steps_taken(stopping, pair.test)
     row = pair.test[[int(np.argmin(np.where(pair.test_signs > 0, np.abs(taken - _TYPICAL), np.inf)))]]
     [order], [sums] = stage.order(row), stage.sums(row)[0][:, :, 0]
     figure = Figure(figsize=(9, 4.2), layout="constrained")
@@ -113,11 +116,11 @@ def plot_query(stage: Nearest, pair: Pair, title: str, path: Path) -> None:
         text = f"{stage.machine.weights[point, 0]:+.2f} x {value:.2f}"
         _draw_image(figure.add_subplot(grid[0, at + 1]), stage.machine.points[point], text)
     ax = figure.add_subplot(grid[1, :])
-    ends = ends_of(Cascade.of(stage))
+    ends = ends_of(stopping)
     ax.plot(ends.steps, sums, "C0-", linewidth=1.2, label="G_k")
     _draw_thresholds(ax, ends)
     ax.axhline(0, color="0.7", linewidth=0.8)
-    [stop] = steps_taken(Cascade.of(stage), stage.machine, row)
+    [stop] = steps_taken(stopping, row)
     ax.axvline(stop, color="0.4", linestyle=":", label=f"stops at k = {stop}")
     ax.legend(fontsize=8)
     ax.set_title(f"{title}: weight x kernel value of the nearest, and partial sums", fontsize=10)

@@ -106,19 +106,24 @@ ALONE, FILTER, SVM_FILTER = BEFORE = "", "filter, ", "SVM filter, "  # what come
 
 def variants(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Cascade]:
     """Cascades before the dense stage: kinds of thresholds, without a filter, with ours and with the paper's."""
-    last = min(extent.budget, machine.n_points)
-    sampled = np.vstack([pair.held_out, hull_rows(machine, pair.train, extent.hull)])
-    nearest = {
-        kind: Nearest.fit(machine, rows, mode="paper", steps=range(1, last + 1), window=window)
-        for kind, rows, window in ((SIMPLE, pair.held_out, 0), (SMOOTHED, pair.held_out, WINDOW), (HULL, sampled, 0))
-    }
-    nearest[CALIBRATED] = Nearest.fit(machine, pair.train, budget=last)
+    nearest = nearest_stages(machine, pair, extent)
     ours, svm = LinearFilter.fit(machine, pair.train), svm_filter(machine, pair)
     filters: dict[str, tuple[LinearFilter, ...]] = {ALONE: (), FILTER: (ours,), SVM_FILTER: (svm,)}
     found = {before + kind: Cascade.of(*filters[before], nearest[kind]) for before in BEFORE for kind in kinds(before)}
     for name in (ALONE + CALIBRATED, FILTER + CALIBRATED):
         found[name] = certified(found[name], machine, pair, extent.risk)
     return found
+
+
+def nearest_stages(machine: Machine, pair: Pair, extent: Extent) -> dict[str, Nearest]:
+    """A nearest stage with each kind of thresholds."""
+    last = min(extent.budget, machine.n_points)
+    sampled = np.vstack([pair.held_out, hull_rows(machine, pair.train, extent.hull)])
+    found = {
+        kind: Nearest.fit(machine, rows, mode="paper", steps=range(1, last + 1), window=window)
+        for kind, rows, window in ((SIMPLE, pair.held_out, 0), (SMOOTHED, pair.held_out, WINDOW), (HULL, sampled, 0))
+    }
+    return found | {CALIBRATED: Nearest.fit(machine, pair.train, budget=last)}
 
 
 def kinds(before: str) -> tuple[str, ...]:
