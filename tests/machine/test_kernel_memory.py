@@ -134,3 +134,45 @@ def test_progress_says_how_many_values_there_are() -> None:
         kernel.matrix(WORDS, WORDS)
     assert said[-1].startswith(f"{len(WORDS) ** 2:,} kernel values, ")
     assert len(said) > 1
+
+
+class _Tagged(str):
+    """Text with something more to it, which a kernel may read."""
+
+    tag: float
+
+
+class _TaggedArray(np.ndarray[Any, Any]):
+    tag: float
+
+
+def _tagged(kind: Any, tag: float) -> Any:
+    thing = kind("a") if kind is _Tagged else np.zeros(2).view(kind)
+    thing.tag = tag
+    return thing
+
+
+@pytest.mark.parametrize("kind", [_Tagged, _TaggedArray])
+def test_objects_that_look_alike_are_not_taken_for_one_another(kind: Any) -> None:
+    kernel = Custom(lambda a, b: [[u.tag * v.tag for v in b] for u in a])
+    things = [_tagged(kind, tag) for tag in (1.0, 2.0, 3.0)]
+    with remembering(kernel) as memory:
+        np.testing.assert_array_equal(kernel.matrix(things, things), np.outer([1, 2, 3], [1, 2, 3]))
+        kernel.matrix(things, things)
+        assert memory.evaluations == 9
+
+
+@pytest.mark.parametrize("rows", [[0.0, -0.0], [np.float64(0.0), np.float64(-0.0)], [1, True], [1.0, np.float64(1.0)]])
+def test_numbers_of_other_bits_or_types_are_not_taken_for_one_another(rows: list[Any]) -> None:
+    kernel = Custom(lambda a, b: np.ones((len(a), len(b))))
+    with remembering(kernel) as memory:
+        kernel.matrix(rows, rows)
+        assert memory.evaluations == 4
+
+
+def test_rows_of_a_structured_array_are_remembered() -> None:
+    rows = np.array([(1.0, 2), (3.0, 4), (1.0, 2)], dtype=[("x", float), ("n", int)])
+    kernel = Custom(lambda a, b: [[u["x"] * v["x"] for v in b] for u in a])
+    with remembering(kernel) as memory:
+        np.testing.assert_array_equal(kernel.matrix(rows, rows), np.outer([1, 3, 1], [1, 3, 1]))
+        assert memory.evaluations == 4

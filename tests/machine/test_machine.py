@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dormie.machine import Affine, Machine
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign
+from dormie.numerics.evaluate import FullSum
 
 PARTS: dict[str, Any] = {
     "kernel": RBF(0.5),
@@ -65,3 +68,14 @@ def test_the_representation_says_what_the_input_map_does(center: list[float], sc
 def test_one_point_of_one_feature_is_told_in_the_singular() -> None:
     machine = Machine(RBF(0.5), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1), Sign(np.array([0, 1])))
     assert repr(machine) == "Machine(RBF(gamma=0.5), 1 point of 1 feature, 1 output, Sign)"
+
+
+@pytest.mark.parametrize("kind", [list, tuple, deque, pd.Series, np.array])
+def test_points_of_a_python_kernel_are_the_machines_own(kind: Any) -> None:
+    words = kind(["wolf", "golf", "par"])
+    kernel = Custom(lambda a, b: [[float(len({*u} & {*v})) for v in b] for u in a])
+    machine = Machine(kernel, words, np.array([1.0, -1.0, 0.5]), np.zeros(1), Sign(np.array([0, 1])))
+    before = FullSum(machine).outputs(["flow", "tar"])
+    if not isinstance(words, tuple):
+        words[0] = "xyz"
+    np.testing.assert_array_equal(FullSum(machine).outputs(["flow", "tar"]), before)

@@ -91,7 +91,7 @@ STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]
     "dense in float32": (Float32Dense, Stage, CLASSES),
     "fast_stopping": (FastStopping, CertifiedStage, tuple(RULES)),
     "geometry": (lambda made: Geometry.build(made, made.points[:37]), CertifiedStage, tuple(RULES)),
-    "regions": (_regions, CertifiedStage, tuple(RULES)),
+    "regions": (_regions, CertifiedStage, CLASSES),
     "reduced_set": (
         lambda made: ReducedSet.project(made, made.points[:40], [10, 25, 40]),
         CertifiedStage,

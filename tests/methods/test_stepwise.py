@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dormie
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import Custom
+from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rules import Sign, Value
 from dormie.methods import stepwise
 from dormie.methods.base import CertifiedStage
@@ -215,3 +216,31 @@ def test_strings_of_any_length_and_rows_of_objects_will_do() -> None:
         assert found.settled is not None
         assert (found.answers == right)[found.settled].all()
         assert stage.estimate(rows).shape == (4, 1)
+
+
+def _rbf(a: Any, b: Any) -> Floats:
+    return RBF(0.5).matrix(np.asarray(a), np.asarray(b))
+
+
+def _shifted_tanh(a: Any, b: Any) -> Floats:
+    return np.asarray(np.tanh(np.asarray(a) @ np.asarray(b).T - 3))
+
+
+@pytest.mark.parametrize("method", ["geometry", "fast_stopping"])
+@pytest.mark.parametrize(
+    ("function", "statements", "message"),
+    [
+        (_rbf, {"self_similarity": 0.1}, "more than the stated self_similarity"),
+        (_shifted_tanh, {}, "is not positive semi-definite, as was stated"),
+        (lambda a, b: np.asarray(a) @ np.asarray(b).T, {"nonnegative": True}, "is stated to be nonnegative"),
+    ],
+    ids=["self_similarity", "positive_semidefinite", "nonnegative"],
+)
+def test_statements_that_the_points_contradict_are_refused(
+    method: str, function: Any, statements: dict[str, Any], message: str
+) -> None:
+    rng = np.random.default_rng(0)
+    kernel = Custom(function, positive_semidefinite=True, **statements)
+    machine = by_hand(kernel, rng.normal(size=(80, 3)), rng.normal(size=80))
+    with pytest.raises(ValueError, match=message):
+        dormie.compile(machine, rng.normal(size=(50, 3)), methods=[method])

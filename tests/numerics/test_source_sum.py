@@ -124,10 +124,12 @@ def test_native_numpy_and_the_letter_give_the_same_bits(kernel: Any, blas: bool)
     plain = replace(made, blas_products=blas and not isinstance(kernel, Normalized))
     scaled = replace(plain, input_map=Affine(np.linspace(-1, 1, 9), np.linspace(0.3, 2, 9)))
     stepped = replace(plain, input_map=Affine(np.zeros(9), np.ones(9), steps))
-    for each in (plain, scaled, stepped):
+    stretched = replace(plain, input_map=Affine(np.zeros(9), np.linspace(0.3, 2, 9)))
+    for each in (plain, stretched, scaled, stepped):
         forms: list[tuple[Any, bool]] = [(rows, False), (rows.astype(np.float32), False)]
-        for form, sparse in [*forms, (scipy.sparse.csr_array(rows), True)]:
-            dense = form.toarray() if sparse else form
+        # Where a map moves zeros, scikit-learn refuses sparse rows: then they count as the dense rows that they are.
+        for form, sparse in [*forms, (scipy.sparse.csr_array(rows), each in (plain, stretched))]:
+            dense = form.toarray() if scipy.sparse.issparse(form) else form
             expected = naive_source.outputs(each, dense, sparse)
             np.testing.assert_array_equal(SourceSum(each).outputs(form), expected)
             np.testing.assert_array_equal(source_reference.source_outputs(each, form, sparse), expected)

@@ -41,7 +41,7 @@ def _python_kernel(a: Any, b: Any) -> Any:
             "positive semi-definite; if the function is, say so: Custom",
         ),
         (SVC(kernel=_python_kernel).fit(X, y), "linear_filter", "linear_filter needs rows that are vectors"),
-        (SVR().fit(X, y), "linear_filter", "linear_filter decides by the sign of an output, so it serves classifiers"),
+        (SVR().fit(X, y), "linear_filter", "linear_filter serves classifiers only"),
         (SVR().fit(X, y), "tree", "tree needs a risk, which regressors do not have; dormie.estimators.SupportVectorTr"),
         (SVR().fit(X, y), "geometry", "geometry stops once an interval is narrow enough: give tolerance="),
     ],

@@ -124,6 +124,8 @@ def test_wrong_requests_are_explained(fast: dormie.Predictor, moons: tuple[SVC, 
             fast.predict(moons[1], deadline=deadline)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="deadline is NaN"):
         fast.predict(moons[1], deadline=float("nan"))
+    with pytest.raises(ValueError, match="deadline is out of range"):
+        fast.predict(moons[1], deadline=10**400)
     with pytest.raises(ValueError, match="one row"):
         fast.anytime(moons[1][:2])
     with pytest.raises(ValueError, match="columns"):

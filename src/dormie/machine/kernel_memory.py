@@ -29,6 +29,9 @@ MOST_VALUES = 1 << 25  # held at once: 256 MiB; beyond that, values are evaluate
 _SECONDS_A_CALL = 0.5  # after which progress is shown
 _SMALL = 16  # rows of a symmetric matrix below which both of its halves are evaluated
 
+_PLAIN = {str, bytes, int, bool}
+_SCALARS = {*np.sctypeDict.values()}
+
 _ACTIVE: ContextVar[KernelMemory | None] = ContextVar("kernel_memory", default=None)
 
 
@@ -194,12 +197,19 @@ class _Numbers:
         return np.array([numbers.setdefault(self._key(each), len(numbers)) for each in objects], dtype=np.intp)
 
     def _key(self, thing: Any) -> Hashable:
-        """Equal for equal text, numbers of one type, and arrays of such; of all else, for the same object only."""
-        if isinstance(thing, str | bytes | int | float | np.generic):
-            return type(thing), thing
-        if isinstance(thing, np.ndarray):
-            parts = tuple(map(self._key, thing.flat)) if thing.dtype == object else thing.tobytes()
-            return thing.dtype.str, thing.shape, parts
+        """Equal for equal text, numbers of one type, and arrays of such; of all else, for the same object only.
+
+        An object of a subclass may have more to it than its value. Numbers are told apart by their bits: 0 is not -0.
+        """
+        kind = type(thing)
+        if kind in _PLAIN:
+            return kind, thing
+        if kind is float:
+            return kind, thing.hex()
+        if kind is np.ndarray and thing.dtype == object:
+            return kind, thing.shape, tuple(map(self._key, thing.flat))
+        if (kind is np.ndarray or kind in _SCALARS) and not thing.dtype.hasobject:
+            return kind, thing.dtype, thing.shape, thing.tobytes()
         key = id(thing)
         if key not in self._numbers:
             self._alive.append(thing)

@@ -99,7 +99,9 @@ class Machine:
         bias = frozen_floats(np.broadcast_to(self.bias, weights.shape[1:]), "Machine: bias")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "bias", bias)
-        if not self.kernel.is_python:
+        if self.kernel.is_python:
+            object.__setattr__(self, "points", _private(self.points))
+        else:
             object.__setattr__(self, "points", frozen_floats(self.points, "Machine: points"))
             self._check_features()
         if len(self.points) != len(weights):
@@ -206,6 +208,16 @@ class Machine:
         mapped = f", {_in_words(self.input_map)} input" if self.input_map is not None else ""
         rule = type(self.rule).__name__
         return f"Machine({self.kernel}, {points}{features}, {outputs}, {rule}{mapped})"
+
+
+def _private(points: Any) -> Any:
+    """Points of a Python kernel that the caller cannot change: a read-only copy of an array, or a list of objects."""
+    points = points.to_numpy() if hasattr(points, "to_numpy") else points
+    if not isinstance(points, np.ndarray):
+        return list(points)
+    points = points.copy()
+    points.setflags(write=False)
+    return points
 
 
 def _counted(count: int, noun: str) -> str:

@@ -11,7 +11,7 @@
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
-| regions       | certified               | positive semi-definite kernel, not in Python  | DeCoste 2002            |
+| regions       | certified               | classifier, positive semi-definite kernel     | DeCoste 2002            |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
 A Python function as kernel is positive semi-definite if the user states so. A certified stage is always right;

@@ -54,7 +54,7 @@ class Thresholds:
 def needs_classifier(stage: str, machine: Machine) -> Usable:
     """Usable if the machine classifies and its rows are vectors."""
     if isinstance(machine.rule, Value):
-        return Usable(f"{stage} decides by the sign of an output, so it serves classifiers only")
+        return Usable(f"{stage} serves classifiers only")
     if machine.kernel.is_python:
         return Usable(f"{stage} needs rows that are vectors; a Python kernel may take any objects")
     return Usable()

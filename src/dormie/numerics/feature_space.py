@@ -20,7 +20,6 @@ from dormie.machine.rules import Value
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, stated_error, tile_value_error
 
-_TRIED = 512  # points whose kernel matrix shows whether a Python kernel is what it is stated to be
 _LEAST = 1e-300  # more than an RBF value loses to underflow
 
 
@@ -87,17 +86,27 @@ def _unweighted(machine: Machine, points: Floats) -> Machine:
     return replace(machine, points=points, weights=np.zeros((len(points), machine.n_outputs)), input_map=None)
 
 
-def require_inner_product(machine: Machine) -> None:
+def require_inner_product(machine: Machine, most: int) -> None:
     """Raise ValueError if a Python kernel that is stated to be positive semi-definite is seen not to be.
 
     An exact kernel matrix has no negative eigenvalue, and errors of e |phi(u)| |phi(v)| move one by at most e times the
-    trace. The kernel matrix of some of the points is tried, so a kernel that passes may still not be one.
+    trace. The kernel matrix of at most `most` points is tried, so a kernel that passes may still not be one.
     """
-    points = machine.points[:_TRIED]
+    points = machine.points[:most]
     gram = machine.kernel.matrix(points, points)
     allowed = (2 * stated_error(machine.kernel) + 8 * len(gram) * UNIT) * np.abs(np.diagonal(gram)).sum()
     if not np.isfinite(gram).all():
         raise ValueError("the kernel function returned NaN or infinity for points of the machine")
+    if (np.diagonal(gram) > machine.kernel.diagonal(points) + allowed).any():
+        raise ValueError(
+            f"the kernel function has K(x, x) = {np.diagonal(gram).max():.6g} for a point of the machine, more "
+            "than the stated self_similarity: state a larger one, or leave it out"
+        )
+    if machine.kernel.nonnegative and (gram < -allowed).any():
+        raise ValueError(
+            f"the kernel function is stated to be nonnegative, and returned {gram.min():.3g} for two points of the "
+            "machine: leave nonnegative=True out"
+        )
     least = float(np.linalg.eigvalsh(gram)[0])
     if least < -allowed or not np.allclose(gram, gram.T, rtol=0, atol=2 * allowed):
         raise ValueError(

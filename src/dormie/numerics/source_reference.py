@@ -28,7 +28,7 @@ def source_outputs(machine: Machine, rows: Any, sparse: bool) -> Floats:
     """The outputs of the model's own sum, as `dormie.numerics.source_sum` defines it."""
     if machine.kernel.is_python:
         return outputs(machine, rows)
-    x = np.array(rows.toarray() if sparse else rows, dtype=np.float64)
+    x = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for name, values in () if machine.input_map is None else machine.input_map.all_steps:
             x = _map_step(name, values, x, sparse)

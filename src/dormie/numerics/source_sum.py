@@ -30,7 +30,7 @@ class SourceSum:
 
     def outputs(self, rows: Any) -> Floats:
         """The outputs of checked rows."""
-        return self._core.outputs(rows, is_sparse(rows))
+        return self._core.outputs(rows, is_sparse(rows) and not _shifts(self.machine))
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """The outputs of checked rows, and a bound on their distance from the machine's real-number value."""
@@ -52,6 +52,12 @@ def unbounded_where_not_finite(middle: Floats, radius: Floats) -> tuple[Floats, 
     """The same intervals, but from minus infinity to infinity where an end is not finite: no end is NaN."""
     lost = ~(np.isfinite(middle) & np.isfinite(radius))
     return (np.where(lost, 0.0, middle), np.where(lost, np.inf, radius)) if lost.any() else (middle, radius)
+
+
+def _shifts(machine: Machine) -> bool:
+    """Whether the input map moves zeros. Models refuse sparse rows then, so such rows count as dense."""
+    steps = () if machine.input_map is None else machine.input_map.all_steps
+    return any(name in ("subtract", "add") and values.any() for name, values in steps)
 
 
 def _map_steps(machine: Machine) -> tuple[Integers, Floats]:

@@ -400,7 +400,11 @@ class AuditedPredictor(Predictor):
 def _seconds(deadline: Any) -> float:
     if not isinstance(deadline, Real) or isinstance(deadline, np.timedelta64):  # a Real in a unit of its own
         raise TypeError(f"deadline must be a number of seconds, such as 0.02, got {deadline!r}")
-    if np.isnan(seconds := float(deadline)):
+    try:
+        seconds = float(deadline)
+    except OverflowError:
+        raise ValueError("deadline is out of range; it must be a number of seconds, such as 0.02") from None
+    if np.isnan(seconds):
         raise ValueError("deadline is NaN; it must be a number of seconds, such as 0.02")
     return seconds
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.datasets import make_moons
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 import dormie
 from dormie.machine import Affine, Floats, Machine
@@ -132,3 +132,9 @@ def test_compiled_it_gives_the_models_labels() -> None:
     assert fast.plan.stages[0].name == "regions"
     np.testing.assert_array_equal(fast.predict(rows), svc.predict(rows))
     assert np.mean(fast.trace(rows).stage == "regions") > 0.5
+
+
+def test_regressors_are_refused_as_values_would_depend_on_the_batch() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    with pytest.raises(ValueError, match="regions serves classifiers only"):
+        dormie.compile(SVR().fit(X, X[:, 0]), tolerance=0.1, methods=["regions"])

@@ -9,6 +9,9 @@ from dormie.methods.base import CertifiedStage, Method, Usable, needs_early_stop
 from dormie.methods.fast_stopping.of_python_kernel import PythonFastStopping
 from dormie.methods.fast_stopping.stage import FastStopping, LargestTermsFirst
 from dormie.methods.fitting import CertifiedFitting
+from dormie.numerics.feature_space import require_inner_product
+
+_TRIED = 32  # points whose kernel matrix is evaluated for no other purpose
 
 
 class _FastStoppingMethod(Method):
@@ -18,6 +21,8 @@ class _FastStoppingMethod(Method):
         return needs_early_stop(self.name, machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
+        if fitting.machine.kernel.is_python:
+            require_inner_product(fitting.machine, _TRIED)
         yield _stage(fitting.machine)
 
     def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:

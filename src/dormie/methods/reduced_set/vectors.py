@@ -26,6 +26,7 @@ from dormie.numerics.greedy_order import RadiusGreedy
 
 HOPELESS = 0.01  # share of settled rows below which more vectors will not help
 
+_TRIED = 512  # points whose kernel matrix shows whether a Python kernel is what it is stated to be
 _ROWS = 256  # sample rows for choosing the order of points
 _MOST_VECTORS = 1024
 _MOST_COORDINATES = 25_000_000  # points x vectors held while points are ordered: 200 MB
@@ -93,7 +94,7 @@ class SharedVectors:
         if (memory := memory_of(machine.kernel)) is not None:
             memory.fill_symmetric(machine.points)
         if machine.kernel.is_python:
-            require_inner_product(machine)
+            require_inner_product(machine, _TRIED)
         with arithmetic():
             self.w = FeatureVector.of(machine)
             rows = fitting.rows[:_ROWS]

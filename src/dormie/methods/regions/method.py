@@ -12,11 +12,12 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
-from dormie.methods.base import CertifiedStage, Method, Usable, needs_early_stop, needs_vectors
+from dormie.methods.base import CertifiedStage, Method, Usable, needs_vectors
 from dormie.methods.fitting import CertifiedFitting, arithmetic, attempts
 from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.methods.regions.stage import Regions
+from dormie.methods.thresholds import needs_classifier
 from dormie.numerics.k_means import k_means, nearest_center
 
 _REGIONS = 32  # on covtype 16 took 1.03 microseconds a row, 32 took 0.90, and 64 took 0.97
@@ -31,8 +32,8 @@ class _RegionsMethod(Method):
     stages = (Regions,)
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        usable = needs_vectors(self.name, machine)
-        return needs_early_stop(self.name, machine) if usable else usable
+        usable = needs_classifier(self.name, machine)
+        return needs_vectors(self.name, machine) if usable else usable
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
         yield from attempts([_candidates(SharedVectors.of(fitting), fitting)])

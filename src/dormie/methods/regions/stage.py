@@ -1,7 +1,9 @@
 """The regions stage: a geometry stage for every region, and the centers that tell which region a row is in.
 
 A region is the set of rows that are nearer to its center than to any other, in mapped coordinates. The intervals hold
-whichever region a row is taken to be in, so the rounding of distances needs no bound.
+whichever region a row is taken to be in, so the rounding of distances needs no bound. It may depend on the batch,
+though: a row on the border of two regions may be in one or the other. The label is the same either way, but a value
+would not be, so regions serve classifiers only.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped, require_finite
 from dormie.machine.typing import Arrays, Positions
-from dormie.methods.base import CertifiedStage, Decisions, arrays_of, names_of, require_state
+from dormie.methods.base import CertifiedStage, Decisions, arrays_of, names_of, require, require_state
 from dormie.methods.geometry import Geometry
 from dormie.methods.geometry.span import Span
 from dormie.methods.memory import Shapes, Size, extent
+from dormie.methods.thresholds import needs_classifier
 from dormie.numerics.k_means import nearest_center
 
 MOST_REGIONS = 256  # in a plan file, too
@@ -33,6 +36,7 @@ class Regions(CertifiedStage):
     words = "certified intervals from landmark vectors as in geometry, with other landmarks in every region of rows"
 
     def __init__(self, machine: Machine, centers: Floats, stages: Sequence[Geometry]) -> None:
+        require(needs_classifier(self.name, machine))
         m = len(stages)
         if not 1 <= m <= MOST_REGIONS or centers.shape != (m, machine.n_features) or centers.dtype != np.float64:
             raise ValueError(f"regions: centers must be float64 of {m} regions, at most {MOST_REGIONS}, and features")
