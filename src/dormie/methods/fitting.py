@@ -27,13 +27,13 @@ class Effort:
     guess_sizes: tuple[int, ...]  # vectors of reduced sets that guess a class
     tree_evaluations: tuple[int, ...]  # mean kernel evaluations of a row in each tree
     kernel_seconds: float  # most seconds of evaluating a slow Python kernel for one method
-    rarely_fastest: bool  # whether to try methods that take long to fit and rarely win: nearest, tree
+    rarely_fastest: bool  # whether to try methods that take long to fit and rarely win: nearest, regions, tree
 
 
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (32,), (8,), 10.0, rarely_fastest=False),
+        Effort("quick", 0.0, (32, 128), (), (), (), (8,), 10.0, rarely_fastest=False),
         Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (32, 128), (8, 24), 120.0, rarely_fastest=False),
         Effort(
             "thorough",

@@ -34,7 +34,7 @@ _GUESSED_FROM = 64  # kernel evaluations: more than estimates of a cheap stage t
 _GROWTH = 8  # ratio of the sizes of two chunks, at most
 _LITTLE = 0.35  # share of the time left that estimates of all rows may take
 _WAVES = (0.125, 0.5)  # shares of the rows, by doubt: where the second and the third wave begin
-_ALLOWANCE = 1.1  # factor on the expected time of all rows, when deciding whether the time is long enough
+_ALLOWANCE = 1.2  # factor on the expected time of all rows, when deciding whether the time is long enough
 _LATER = 2.0  # times that a row costs what it did so far, in later stages, before any of those was timed
 
 

@@ -13,6 +13,7 @@ from dormie.methods.reduced_set.fitting import fit
 from dormie.methods.reduced_set.levels import Levels
 
 _POINTS_A_VECTOR = 16  # least ratio of points to vectors: a guess must cost little
+_VECTORS = 32  # of a guess, where the effort leaves champions out and the user names them
 _MOST_COPIES = 16  # of a point: each class has its own copy of those it needs
 
 
@@ -23,12 +24,14 @@ class _ChampionMethod(Method):
         return needs_vote(self.name, machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:
-        machine = fitting.machine
+        machine, sizes = fitting.machine, fitting.effort.guess_sizes
+        if not sizes and not fitting.named:
+            return
         copies = len(Members.of(machine).members) / machine.n_points
         if copies > _MOST_COPIES:
             raise CannotFit(f"champion: {copies:.0f} copies of the points, one for each class that needs them")
-        few = [n for n in fitting.effort.guess_sizes if n * _POINTS_A_VECTOR <= machine.n_points]
-        yield from attempts(_guessing(fitting, n) for n in few or [max(1, machine.n_points // _POINTS_A_VECTOR)])
+        few = {max(1, min(n, machine.n_points // _POINTS_A_VECTOR)) for n in sizes or (_VECTORS,)}
+        yield from attempts(_guessing(fitting, n) for n in sorted(few))
 
 
 def _guessing(fitting: CertifiedFitting, n: int) -> Iterator[CertifiedStage]:

@@ -45,7 +45,8 @@ def _candidates(vectors: SharedVectors, fitting: CertifiedFitting) -> Iterator[R
     most = min(_LANDMARKS, vectors.most)
     work = regions * most * fitting.machine.n_points * (fitting.machine.n_features + most / 2)
     may_pay = vectors.settled >= HOPELESS and vectors.settled_by_sets() < _ENOUGH_SETTLED
-    if regions < 2 or not (fitting.named or (may_pay and work <= fitting.effort.moving_work)):
+    affordable = fitting.effort.rarely_fastest and work <= fitting.effort.moving_work
+    if regions < 2 or not (fitting.named or (may_pay and affordable)):
         return
     fitting.progress.say(f"trying landmarks for {regions} regions")
     with arithmetic(), np.errstate(over="ignore", invalid="ignore"):

@@ -160,12 +160,12 @@ def draw(path: Path) -> Path:
     """Plot wrong answers over time, with a panel for every model; this needs no display."""
     from matplotlib.figure import Figure  # optional
 
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    figure = Figure(figsize=(12, 4), layout="constrained")
     axes = figure.subplots(1, len(_ROWS), sharey=True)
     for ax, name in zip(axes, _ROWS, strict=True):
         _panel(ax, measured(name))
     axes[0].set_ylabel("wrong answers, % of the rows")
-    axes[0].legend(loc="upper right", fontsize="small")
+    axes[-1].legend(loc="upper right", fontsize="small")
     figure.savefig(path, dpi=100)
     return path
 
@@ -180,5 +180,5 @@ def _panel(ax: Any, trade: Trade) -> None:
     )
     ax.set_yscale("symlog", linthresh=0.01)
     ax.set_ylim(0, 100)
-    ax.set_title(f"{trade.name}\n{trade.plan}", fontsize="medium")
+    ax.set_title(f"{trade.name}\n{trade.plan}", fontsize="small")
     ax.set_xlabel(f"time, in times of predict ({1e3 * trade.seconds:.3g} ms)")
