@@ -130,7 +130,7 @@ class Champion::Blocks {
 };
 
 Champion::Champion(const Machine &machine, const Vectors &guess, const Members &members)
-    : machine_(machine), guess_size_(guess.count), guess_(machine, guess) {
+    : machine_(machine), guess_(machine, guess) {
     for (ptrdiff_t k = 0; k < machine.rule.classes; k++) {
         const int64_t from = members.starts[k], to = members.starts[k + 1];
         contenders_.push_back(std::make_unique<Contender>(machine, k, members.members + from, to - from));
@@ -165,10 +165,10 @@ void Champion::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *e
     const Blocks blocks(rows, answers, ptrdiff_t(contenders_.size()), block_rows);
     for (ptrdiff_t i = 0; i < rows.n; i++)
         if (answers[i] != unsettled) evaluations[i] += contenders_[size_t(answers[i])]->points();
-    prove(rows, blocks, team, answers);
+    prove(blocks, team, answers);
 }
 
-void Champion::prove(const Rows &, const Blocks &blocks, Team &team, int64_t *answers) const {
+void Champion::prove(const Blocks &blocks, Team &team, int64_t *answers) const {
     if (blocks.count() == 0) return;
     const ptrdiff_t width = sums_width(contenders_[0]->machine());
     // Kernel, features and input map are the same for all classes, and so is the number of pairs.

@@ -40,10 +40,10 @@ class Champion {
     class Blocks;
     // Whether an output of the row that is not worked out may overflow, and with it the sums that break ties.
     bool may_overflow(const RowTraits &row) const;
-    void prove(const Rows &rows, const Blocks &blocks, Team &team, int64_t *answers) const;
+    // Makes every answer that the pairs of the class do not prove `unsettled`.
+    void prove(const Blocks &blocks, Team &team, int64_t *answers) const;
 
     const Machine machine_;
-    const ptrdiff_t guess_size_;
     const ReducedSet guess_;
     std::vector<std::unique_ptr<const Contender>> contenders_;  // one for each class
     PointSizes sizes_;                                          // the largest of all points

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,7 @@ class _Run:
         self.answers = np.repeat(initial, count, axis=0)
         self.settled = np.zeros(count, dtype=np.bool_)
         self._lead = np.zeros(count)  # how far the estimate of a row is from another answer
+        self._paces: dict[Stage, _Pace] = {}  # of stages that rows went through before
 
     def stage_by_stage(self) -> None:
         """Pass all rows through the first stage, then the open ones through the next, the most doubtful first."""
@@ -116,13 +117,16 @@ class _Run:
 
     def _settle(self, stage: Stage, caution: float, order: Positions) -> bool:
         """Pass open rows through a stage in this order; returns whether the time was long enough."""
-        chunks = _Chunks(len(order), self._deadline, _first_chunk(self._machine, self._machine.n_points))
+        first = _first_chunk(self._machine, self._machine.n_points)
+        chunks = _Chunks(len(order), self._deadline, first, self._paces.get(stage))
         guess = None
         while chunks.take(lambda part: self._decide(stage, caution, order[part])):
             if self._guess is not None and chunks.too_slow(_LATER * self._open_share(order[: chunks.rows])):
                 guess, self._guess = self._guess, None
                 if self._guesses_all(guess, order, chunks):
+                    self._paces[stage] = chunks.largest
                     return self._in_waves()
+        self._paces[stage] = chunks.largest
         if guess is not None:
             self._estimate_open(guess, order[chunks.rows :])
             if time.perf_counter() < self._deadline:  # more was kept back than it took
@@ -191,19 +195,30 @@ def _first_chunk(machine: Machine, evaluations: int) -> int:
     return int(np.clip(_FIRST_CHUNK / max(row, 1e-12), 1, _LARGEST_FIRST))
 
 
+class _Pace(NamedTuple):
+    """How long a stage takes: seconds however few the rows are, and for each of `rows` rows."""
+
+    fixed: float = 0.0
+    each: float = 0.0
+    rows: int = 0
+
+
 class _Chunks:
     """Chunks of `count` rows, each expected to take at most half of the time left, which allows for a busy computer.
 
     While chunks grow, the time per row of the previous one is an upper estimate for the next. A first chunk of a single
     row measures what a chunk takes however few its rows are: to read all support vectors, say.
+
+    first: rows of the first chunk, if the pace is not known
     """
 
-    def __init__(self, count: int, deadline: float, first: int) -> None:
-        self._count, self._deadline, self._size = count, deadline, first
-        self._fixed, self._timed = 0.0, 0
+    def __init__(self, count: int, deadline: float, first: int, known: _Pace | None = None) -> None:
+        self.largest = known or _Pace()  # the pace of the largest chunk
+        self._count, self._deadline, self._size = count, deadline, max(first, self.largest.rows)
+        self._fixed, self._timed = self.largest.fixed, 0
         self._more, self._last = 0.0, (0, 0.0)  # seconds of one row more; rows and seconds of the last chunk
         self.rows = 0  # how many are done
-        self.pace = 0.0  # seconds per row of the last chunk
+        self.pace = self.largest.each  # seconds per row of the last chunk
         self.kept_back = 0.0  # seconds for every row that is not reached
 
     @property
@@ -234,5 +249,7 @@ class _Chunks:
         more = (seconds - its_seconds) / (rows - before) if rows > before and seconds > its_seconds else 0.0
         self._more, self._last = min(more or np.inf, seconds / rows), (rows, seconds)
         self.rows, self.pace = self.rows + rows, seconds / rows
+        if rows > self.largest.rows:
+            self.largest = _Pace(self._fixed, self.pace, rows)
         self._size, self._timed = rows * _GROWTH, self._timed + 1
         return True
