@@ -123,9 +123,10 @@ def _certified_stages(machine: Machine) -> list[Stage]:
         return []
     geometry = Geometry.build(machine, machine.points[:20])
     reduced_set = ReducedSet.project(machine, machine.points[:5], [2, 5])
-    parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
-    regions = Regions(machine, machine.points[:2].copy(), parts)
-    stages: list[Stage] = [geometry, regions, reduced_set, FastStopping(machine)]
+    stages: list[Stage] = [geometry, reduced_set, FastStopping(machine)]
+    if not isinstance(machine.rule, Value):
+        parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
+        stages.append(Regions(machine, machine.points[:2].copy(), parts))
     if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
         stages.append(Champion(machine, ReducedSet.project(machine, machine.points[:5], [5]).levels))
     return stages
