@@ -11,6 +11,7 @@ from typing import Any
 from dormie.lab.bench.peers import Predict
 
 ROUNDS = 3  # the least number of rounds of every peer, whatever the time budget
+_MOST_ROUNDS = 40  # the most: with short rounds the pauses between them would take most of the time
 _MOST_SINGLE_ROWS = 300
 _TOO_SMALL = 1.5  # if a batch could have had this many times the rows, it is timed again
 # Before each turn: idle threads of the previous peer (ONNX Runtime's) keep spinning and would slow this one down.
@@ -34,10 +35,14 @@ def seconds_of(task: Callable[[], object]) -> float:
 
 
 def interleave(tasks: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, list[float]]:
-    """The seconds of every round of every task. Tasks take turns, `ROUNDS` times or more and for `seconds` or more."""
+    """The seconds of every round of every task. Tasks take turns, `ROUNDS` times or more and for about `seconds`."""
     times: dict[str, list[float]] = {name: [] for name in tasks}
     used = dict.fromkeys(tasks, 0.0)
-    while waiting := [name for name in tasks if len(times[name]) < ROUNDS or used[name] < seconds]:
+    while waiting := [
+        name
+        for name in tasks
+        if len(times[name]) < ROUNDS or (used[name] < seconds and len(times[name]) < _MOST_ROUNDS)
+    ]:
         for name in waiting:
             time.sleep(_PAUSE)
             times[name].append(seconds_of(tasks[name]))
