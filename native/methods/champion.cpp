@@ -45,6 +45,14 @@ class Champion::Contender {
     }
     ptrdiff_t panels() const { return packed_->panels; }
 
+    // The largest of its points, and the sum of their largest weights.
+    const PointSizes &sizes() const { return packed_->sizes; }
+    double weight() const {
+        double total = 0;
+        for (const PanelWeights<float> &panel : packed_->panel_weights) total += panel.total;
+        return total;
+    }
+
     // Whether a row surely wins all pairs, whatever the source's rounding does. sums: as add_panel leaves them.
     bool wins(const double *sums, double norm) const {
         const ptrdiff_t c = machine_.outputs;
@@ -134,16 +142,8 @@ Champion::Champion(const Machine &machine, const Vectors &guess, const Members &
     for (ptrdiff_t k = 0; k < machine.rule.classes; k++) {
         const int64_t from = members.starts[k], to = members.starts[k + 1];
         contenders_.push_back(std::make_unique<Contender>(machine, k, members.members + from, to - from));
-    }
-    for (ptrdiff_t i = 0; i < machine.points_count; i++) {
-        const double *s = machine.points + i * machine.features;
-        const double norm2 = squared_norm(s, machine.features);
-        const ScaleOffset terms = lane_terms(machine.kernel, norm2);
-        sizes_.widen({std::sqrt(norm2) * std::abs(terms.scale), std::abs(terms.offset)});
-        double largest = 0;
-        for (ptrdiff_t o = 0; o < machine.outputs; o++)
-            largest = std::fmax(largest, std::abs(machine.weights[i * machine.outputs + o]));
-        weight_ += largest;
+        sizes_.widen(contenders_.back()->sizes());
+        weight_ += contenders_.back()->weight();
     }
 }
 

@@ -46,8 +46,8 @@ class Champion {
     const Machine machine_;
     const ReducedSet guess_;
     std::vector<std::unique_ptr<const Contender>> contenders_;  // one for each class
-    PointSizes sizes_;                                          // the largest of all points
-    double weight_ = 0;                                         // the sum of the largest weight of every point
+    PointSizes sizes_;                                          // the largest of all points with a weight
+    double weight_ = 0;                                         // at least the sum of their largest weights
     const Spare<Workspace<float>> spare_;                       // for single rows
 };
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Machine
+from dormie.machine.rules import OneVsOneVote
 from dormie.machine.typing import Booleans
 from dormie.methods.champion.members import Members, contender, pairs_of
 from dormie.methods.reduced_set import reference as reduced_set
@@ -46,6 +47,7 @@ class Champion:
 
     def _may_overflow(self, rows: Any) -> Booleans:
         """Whether an output that is not worked out may overflow, and with it the sums that break ties."""
-        if not getattr(self._machine.rule, "break_ties", False):
+        assert isinstance(self._machine.rule, OneVsOneVote)
+        if not self._machine.rule.break_ties:
             return np.zeros(rows.shape[0], dtype=np.bool_)
         return np.asarray(~np.isfinite(absolute_sums(self._machine, rows).sum(axis=1)))
