@@ -236,14 +236,25 @@ class _Chunks:
 
     def take(self, task: Callable[[slice], None]) -> bool:
         """Run a task on the next chunk; returns False if all rows are done, or if there is no time for more."""
-        began, later = time.perf_counter(), self.kept_back * (self._count - self.rows)
-        spare = (self._deadline - later - began) / 2 - self._fixed
-        rows = min(self._size, self._count - self.rows)
-        rows = int(min(rows, spare / self.pace)) if self.pace else rows
-        if rows < 1 or spare <= 0:
+        began = time.perf_counter()
+        rows = self._rows_in_time(began)
+        if rows < 1:
             return False
         task(slice(self.rows, self.rows + rows))
-        seconds = time.perf_counter() - began
+        self._learn(rows, time.perf_counter() - began)
+        return True
+
+    def _rows_in_time(self, now: float) -> int:
+        """The rows of the next chunk; 0 if there is no time for any."""
+        later = self.kept_back * (self._count - self.rows)
+        spare = (self._deadline - later - now) / 2 - self._fixed
+        rows = min(self._size, self._count - self.rows)
+        if spare <= 0:
+            return 0
+        return int(min(rows, spare / self.pace)) if self.pace else rows
+
+    def _learn(self, rows: int, seconds: float) -> None:
+        """Note that the next rows are done, and how long they took."""
         self._fixed = self._fixed or (seconds if rows == 1 else 0.0)
         before, its_seconds = self._last
         more = (seconds - its_seconds) / (rows - before) if rows > before and seconds > its_seconds else 0.0
@@ -252,4 +263,3 @@ class _Chunks:
         if rows > self.largest.rows:
             self.largest = _Pace(self._fixed, self.pace, rows)
         self._size, self._timed = rows * _GROWTH, self._timed + 1
-        return True

@@ -25,7 +25,9 @@ class Members:
     @classmethod
     def of(cls, machine: Machine) -> Members:
         """The members of every class."""
-        each = [np.flatnonzero(machine.weights[:, pairs].any(axis=1)) for pairs, _ in _all_pairs(machine)]
+        assert isinstance(machine.rule, OneVsOneVote)
+        pairs = (pairs_of(machine, k)[0] for k in range(len(machine.rule.classes)))
+        each = [np.flatnonzero(machine.weights[:, outputs].any(axis=1)) for outputs in pairs]
         starts = np.cumsum([0, *map(len, each)], dtype=np.int64)
         return cls(np.concatenate(each).astype(np.int64), starts)
 
@@ -42,11 +44,6 @@ def pairs_of(machine: Machine, k: int) -> tuple[Positions, Floats]:
     rivals = np.where(first == k, second, first)[outputs]
     outputs = outputs[np.argsort(rivals)]
     return outputs, np.where(first[outputs] == k, 1.0, -1.0)
-
-
-def _all_pairs(machine: Machine) -> list[tuple[Positions, Floats]]:
-    assert isinstance(machine.rule, OneVsOneVote)
-    return [pairs_of(machine, k) for k in range(len(machine.rule.classes))]
 
 
 def contender(machine: Machine, members: Members, k: int) -> Machine:
