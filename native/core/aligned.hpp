@@ -1,4 +1,5 @@
-// Memory for vectors: on a cache line boundary, and zeroed.
+// Memory for vectors: on a cache line boundary, and zeroed, unless it will be written before it is read: then its pages
+// belong to the thread that first writes them, and cost nothing if none does.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -10,11 +11,15 @@ namespace dormie {
 template <class T> class Aligned {
   public:
     Aligned() = default;
-    explicit Aligned(size_t n) {
-        const size_t bytes = (n * sizeof(T) + 63) / 64 * 64;
-        data_.reset(static_cast<T *>(std::aligned_alloc(64, bytes ? bytes : 64)));
-        if (!data_) throw std::bad_alloc();
+    explicit Aligned(size_t n) : Aligned(unwritten(n)) {
         for (size_t i = 0; i < n; i++) data_[i] = T(0);
+    }
+    static Aligned unwritten(size_t n) {
+        const size_t bytes = (n * sizeof(T) + 63) / 64 * 64;
+        Aligned made;
+        made.data_.reset(static_cast<T *>(std::aligned_alloc(64, bytes ? bytes : 64)));
+        if (!made.data_) throw std::bad_alloc();
+        return made;
     }
     T *get() const { return data_.get(); }
     T &operator[](size_t i) const { return data_[i]; }

@@ -74,10 +74,10 @@ inline ScaleOffset row_terms(const Kernel &k, double norm2) {
 }
 
 // Whether |u|^2 left the range of doubles, on which the scale of a normalised kernel rests: no radius covers that.
-inline bool norm_lost(const Kernel &k, const double *u, ptrdiff_t d, double norm2) {
+template <class T> bool norm_lost(const Kernel &k, const T *u, ptrdiff_t d, double norm2) {
     const double scaled = k.gamma * norm2;
     if (!k.normalized || (std::fmin(norm2, scaled) > 1e-280 && std::fmax(norm2, scaled) < 1e280)) return false;
-    return std::any_of(u, u + d, [](double value) { return value != 0; });
+    return std::any_of(u, u + d, [](T value) { return value != 0; });
 }
 
 }  // namespace dormie

@@ -18,6 +18,7 @@ struct Machine {
     const double *bias;     // outputs
     const double *center;   // features, or null: rows are mapped by (x - center) / scale
     const double *scale;
+    const double *inverse;  // of scale; null where an inverse has fewer digits than others
     Margin margin;
 };
 
@@ -34,7 +35,7 @@ inline Machine over_points(Machine m, ptrdiff_t count, ptrdiff_t features, const
     m.outputs = 0;
     m.points = points;
     m.weights = nullptr;
-    m.center = m.scale = nullptr;
+    m.center = m.scale = m.inverse = nullptr;
     return m;
 }
 

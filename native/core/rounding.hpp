@@ -17,6 +17,11 @@
 
 namespace dormie {
 
+// Two bounds, both linear in the sum of errors: slope * errors + constant.
+struct LinearBounds {
+    double slope[2], constant[2];
+};
+
 template <class T> class Rounding {
   public:
     // Of a row with points no larger than `sizes`.
@@ -25,12 +30,13 @@ template <class T> class Rounding {
         // What rounding below the normal range may add to a norm; squares leave the range of doubles at 2^-511.
         const double tiny = d * std::fmax(least_normal, 0x1p-400);
         const double x = row.norm + tiny, s = sizes.norm + tiny;
-        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 4;
+        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 5;
         const double scale = std::abs(row.scale);
         const double size = scale * (x * s + sizes.offset) + std::abs(row.offset);
         const double of_products = gamma(chain);
-        // Norms, scales and offsets are worked out in double before they are rounded, from mapped rows rounded twice.
-        const double of_size = (row.scale == 1 ? 4 : 8) * unit + (std::min(d, chunk + d / chunk) + 12) * 0x1p-53;
+        // Norms, scales and offsets are worked out in double before they are rounded, from mapped rows rounded three
+        // times (the inverse of a scale is rounded too).
+        const double of_size = (row.scale == 1 ? 4 : 8) * unit + (std::min(d, chunk + d / chunk) + 16) * 0x1p-53;
         slack_ = scale * (of_products * x * s + d * least_normal) + of_size * size;
         set_term_errors(size + slack_);
         if (m.kernel.kind == KernelKind::rbf)
@@ -43,14 +49,14 @@ template <class T> class Rounding {
 
     // Of an rbf row whose squared distances are sums of squared differences: |x - s|^2 has a relative error of some
     // units, so that z = -v is off by share z, and z 2^-z is nowhere more than 0.531. Rounding the mapped row moves it
-    // by up to 2 units of its norm; K changes nowhere faster than sqrt(2 gamma / e) a unit of length.
+    // by up to 3 units of its norm; K changes nowhere faster than sqrt(2 gamma / e) a unit of length.
     static Rounding of_distances(const Machine &m, const RowTraits &row) {
         const double d = double(m.features), share = gamma(std::min(d, chunk + d / chunk) + 10);
         Rounding rounding(m);
         rounding.near_ = 2 * exp2_error_units * unit * 1.000001;
         rounding.spread_ = 1.001 * (ln2 * share * 0.531 + d * m.kernel.gamma * least_normal);
         if (m.center)
-            rounding.spread_ += 0.86 * std::sqrt(m.kernel.gamma) * 2 * unit * (row.norm + Margin::lost_length);
+            rounding.spread_ += 0.86 * std::sqrt(m.kernel.gamma) * 3 * unit * (row.norm + Margin::lost_length);
         rounding.per_term_ = infinity;
         rounding.most_lost_ = 1;
         rounding.top_ = 1;
@@ -73,14 +79,24 @@ template <class T> class Rounding {
     double sum_error(double error_sum, double weight, double count) const {
         if (!usable_ || !((1 + weight) * (1 + top_) < most)) return infinity;
         error_sum += weight * lost_size;
-        const double underflow = 2 * least_normal * (weight + count * (1 + top_));
         const double of_terms = std::min({per_term_ < infinity ? error_sum * per_term_ : infinity,
                                           near_ < infinity ? error_sum * near_ + weight * spread_ : infinity,
                                           most_lost_ < infinity ? weight * most_lost_ : infinity});
-        // Sums of lanes are added one after the other in double, and then the bias.
-        const double of_parts = double(m_->points_count / least_lanes + 4) * 0x1p-53;
-        const double of_sums = (gamma(ops<T>().weigh_roundings) + of_parts) * largest_;
-        return 1.001 * (of_terms + error_sum * of_sums + underflow);
+        return 1.001 * (of_terms + error_sum * of_sums() + underflow(weight, count));
+    }
+
+    // Each at least sum_error for any sum of errors, also where points are taken in several parts, none of them larger
+    // than these: bounds of sum_error that add up over the parts.
+    LinearBounds linear_sum_errors(double weight, double count) const {
+        LinearBounds bounds{{0, 0}, {infinity, infinity}};
+        if (!usable_ || !((1 + weight) * (1 + top_) < most)) return bounds;
+        const double of_terms[2] = {per_term_, near_}, apart[2] = {0, weight * spread_};
+        for (int k = 0; k < 2; k++) {
+            if (!(of_terms[k] < infinity)) continue;
+            bounds.slope[k] = 1.001 * (of_terms[k] + of_sums());
+            bounds.constant[k] = bounds.slope[k] * weight * lost_size + 1.001 * (apart[k] + underflow(weight, count));
+        }
+        return bounds;
     }
 
     // With the rounding of the sum that the bias is added to, which sum_error has counted.
@@ -88,6 +104,15 @@ template <class T> class Rounding {
 
   private:
     explicit Rounding(const Machine &m) : m_(&m) {}
+
+    // Of adding up, relative to the error sizes: sums of lanes are added one after the other in double, and then the
+    // bias.
+    double of_sums() const {
+        const double of_parts = double(m_->points_count / least_lanes + 4) * 0x1p-53;
+        return (gamma(ops<T>().weigh_roundings) + of_parts) * largest_;
+    }
+
+    double underflow(double weight, double count) const { return 2 * least_normal * (weight + count * (1 + top_)); }
 
     // At least n u / (1 - n u), without a division: this runs for every row and panel.
     static double gamma(double n) { return n * unit * (1 + 2 * n * unit); }

@@ -1,13 +1,15 @@
-// Rows as they come: dense in any layout, or CSR, float or double. One row at a time is had in doubles.
+// Rows as they come: dense in any layout and of many number types, or CSR. Blocks of them are had in double or float.
 //
 // The classes are instantiated in rows.cpp for the types that Python passes.
 #pragma once
 #include <cstddef>
 
+#include "simd/row_ops.hpp"
+
 namespace dormie {
 
 // Multiply-adds that take as long as reading one number of a row, about: for the choice of how many threads to use.
-inline constexpr double reading_a_number = 12;
+inline constexpr double reading_a_number = 4;
 
 // A value that is NaN or infinite; the binding turns it into an error that names the first such place.
 struct NotFinite {
@@ -19,8 +21,13 @@ class Rows {
   public:
     Rows(ptrdiff_t n, ptrdiff_t d) : n(n), d(d) {}
     virtual ~Rows() = default;
-    // Row i, of d numbers: where it lies, or written to `room`.
-    virtual const double *row(ptrdiff_t i, double *room) const = 0;
+
+    // Rows from, from + 1, ... in double, one below the other: where they lie, all rows alike, or written to `room`.
+    virtual const double *wide(ptrdiff_t from, ptrdiff_t count, double *room) const = 0;
+
+    // The same in float. Only where every number is one that float has.
+    virtual const float *narrow(ptrdiff_t from, ptrdiff_t count, float *room) const = 0;
+    virtual bool in_float() const = 0;
 
     // Throws NotFinite where row i has such a value.
     void require_finite(ptrdiff_t i) const;
@@ -28,25 +35,20 @@ class Rows {
     const ptrdiff_t n, d;
 };
 
-// Some of the rows: those numbered which[from], which[from + 1], ..., or from, from + 1, ... where `which` is null.
-struct RowRange {
-    const Rows &rows;
-    const ptrdiff_t *which;
-    ptrdiff_t from;
-    int count;
-
-    ptrdiff_t number(int r) const { return which ? which[from + r] : from + r; }
-};
-
-template <class T> class StridedRows final : public Rows {
+// Of numbers that lie in memory as `Number` (row_ops.hpp).
+template <class Number> class StridedRows final : public Rows {
   public:
-    StridedRows(const T *data, ptrdiff_t n, ptrdiff_t d, ptrdiff_t row_stride, ptrdiff_t column_stride)
+    StridedRows(const Number *data, ptrdiff_t n, ptrdiff_t d, ptrdiff_t row_stride, ptrdiff_t column_stride)
         : Rows(n, d), data_(data), row_stride_(row_stride), column_stride_(column_stride) {}
 
-    const double *row(ptrdiff_t i, double *room) const override;
+    const double *wide(ptrdiff_t from, ptrdiff_t count, double *room) const override;
+    const float *narrow(ptrdiff_t from, ptrdiff_t count, float *room) const override;
+    bool in_float() const override { return is_in_float<Number>; }
 
   private:
-    const T *data_;
+    template <class T> const T *as(ptrdiff_t from, ptrdiff_t count, T *room) const;
+
+    const Number *data_;
     const ptrdiff_t row_stride_, column_stride_;
 };
 
@@ -56,9 +58,14 @@ template <class T, class I> class CsrRows final : public Rows {
     CsrRows(const T *data, const I *indices, const I *indptr, ptrdiff_t n, ptrdiff_t d, ptrdiff_t stored)
         : Rows(n, d), data_(data), indices_(indices), indptr_(indptr), stored_(stored) {}
 
-    const double *row(ptrdiff_t i, double *room) const override;
+    const double *wide(ptrdiff_t from, ptrdiff_t count, double *room) const override;
+    // A column given twice may add up to a number that float has not.
+    const float *narrow(ptrdiff_t, ptrdiff_t, float *) const override { return nullptr; }
+    bool in_float() const override { return false; }
 
   private:
+    void fill(ptrdiff_t i, double *row) const;
+
     const T *data_;
     const I *indices_;
     const I *indptr_;

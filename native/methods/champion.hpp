@@ -4,16 +4,14 @@
 // Only the points with a weight in one of the class's pairs count, and each class has those packed for itself: rows are
 // sorted by their guess, so that each group of rows meets whole tiles.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "core/machine.hpp"
-#include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
-#include "methods/reduced_set.hpp"
+#include "core/sizes.hpp"
+#include "core/stage.hpp"
 #include "tiles/packed.hpp"
-#include "tiles/panel.hpp"
 
 namespace dormie {
 
@@ -25,30 +23,25 @@ struct Members {
 
 class Champion {
   public:
-    // guess: with rho 0; read here, but for its arrays, which belong to the caller.
-    Champion(const Machine &machine, const Vectors &guess, const Members &members);
+    // guess: a machine over few vectors, for the same rows, whose answers are classes; its arrays belong to the caller.
+    Champion(const Machine &machine, const Machine &guess, const Members &members);
     ~Champion();
 
-    // The class that wins all its pairs, rounding included, or `unsettled`; and the kernel evaluations of each row.
-    void decide(const Rows &rows, Team &team, int64_t *answers, int64_t *evaluations) const;
-
-    // Multiply-adds of the whole call, for the choice of how many threads to use.
-    double work(ptrdiff_t n) const;
+    // Decides rows whose guess wins all its pairs, rounding included. It keeps `owner`, which has this, alive.
+    std::shared_ptr<const Stage> stage(std::shared_ptr<const void> owner) const;
 
   private:
-    class Contender;
-    class Blocks;
+    class ClassPoints;
+    class Proof;
+    class ProofPass;
     // Whether an output of the row that is not worked out may overflow, and with it the sums that break ties.
     bool may_overflow(const RowTraits &row) const;
-    // Makes every answer that the pairs of the class do not prove `unsettled`.
-    void prove(const Blocks &blocks, Team &team, int64_t *answers) const;
 
-    const Machine machine_;
-    const ReducedSet guess_;
-    std::vector<std::unique_ptr<const Contender>> contenders_;  // one for each class
-    PointSizes sizes_;                                          // the largest of all points with a weight
-    double weight_ = 0;                                         // at least the sum of their largest weights
-    const Spare<Workspace<float>> spare_;                       // for single rows
+    const Machine machine_, guess_;
+    const Packed<float> guess_points_;
+    std::vector<std::unique_ptr<const ClassPoints>> classes_;
+    PointSizes sizes_;   // the largest of all points with a weight
+    double weight_ = 0;  // at least the sum of their largest weights
 };
 
 }  // namespace dormie

@@ -2,37 +2,170 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <type_traits>
 
+#include "core/blocks.hpp"
 #include "core/interval.hpp"
 #include "core/rounding.hpp"
 #include "core/rules.hpp"
-#include "tiles/panel.hpp"
+#include "tiles/block_sums.hpp"
+#include "tiles/one_output.hpp"
 
 namespace dormie {
 
 namespace {
 
 constexpr int block_rows = 128;
-constexpr int share_rows_from = 64;  // rows per thread: with fewer, fetching points takes longer than their products
+constexpr int few_rows_a_thread = 64;          // with fewer, fetching points takes longer than their products
 constexpr double most_cancellation = 0x1p-40;  // in a kernel value of at most 1: then differences are worth their time
-constexpr int ask_from = 8;  // rows: with fewer, a panel takes hardly longer than asking whether to stop
 
-std::vector<ptrdiff_t> numbers_of(const std::vector<uint8_t> &marked) {
-    std::vector<ptrdiff_t> numbers;
-    for (size_t i = 0; i < marked.size(); i++)
-        if (marked[i]) numbers.push_back(ptrdiff_t(i));
-    return numbers;
-}
+template <class T> Forms forms_of() { return {std::is_same_v<T, float>, std::is_same_v<T, double>}; }
+
+// What the stages of the full sum share; they differ in number type, form, and in how a row is judged.
+template <class T, ArgumentForm form> class FullSumStage : public Stage {
+  public:
+    FullSumStage(std::shared_ptr<const void> owner, const Dense &dense) : owner_(std::move(owner)), dense_(dense) {}
+
+    const Machine &machine() const override { return dense_.machine(); }
+    Forms forms() const override { return forms_of<T>(); }
+    int rows_at_once() const override {
+        return rows_with_room(block_rows, std::max(sums_width(machine()), machine().features));
+    }
+    int few_rows() const override { return few_rows_a_thread; }
+    double work(ptrdiff_t rows) const override { return dense_.work(rows); }
+
+  protected:
+    const std::shared_ptr<const void> owner_;
+    const Dense &dense_;
+};
+
+// By intervals that reach the real-number outputs, at the margin of the source's own rounding.
+template <class T, ArgumentForm form> class CertifiedFullSum final : public FullSumStage<T, form> {
+  public:
+    using FullSumStage<T, form>::FullSumStage;
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Intervals>(this->dense_, rows); }
+
+  private:
+    class Intervals final : public Pass {
+      public:
+        Intervals(const Dense &dense, int rows)
+            : of_{dense.machine(), dense.packed<T, form>()},
+              m_(of_.machine),
+              sums_(m_, rows),
+              judge_(m_.rule, m_.outputs) {
+            if (form != ArgumentForm::products || !OneOutput<T>::serves(m_)) return;
+            one_output_.emplace(m_, of_.packed, of_.packed.panel_weights, m_.points_count, 0.0);
+            one_sums_.emplace(one_output_->make_sums(rows));
+            close_.reserve(size_t(rows));
+        }
+
+        void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
+            std::fill_n(verdicts.evaluations, rows.count(), int32_t(m_.points_count));
+            if (one_output_ && team.threads() == 1 && one_output_->is_quicker_for(rows)) {
+                close_.clear();
+                one_output_->settle(rows, *one_sums_, judge_, verdicts.answers, close_);
+                if (close_.empty() || !sums_.evaluate(of_, rows, close_.data(), int(close_.size()), team)) return;
+            } else if (!sums_.evaluate(of_, rows, team)) {
+                return;
+            }
+            for (int r = 0; r < sums_.count(); r++) {
+                const MiddleRadius found = sums_.interval(r);
+                verdicts.answers[sums_.place(r)] = judge_.settle(found, m_.margin, sums_.row(r).norm);
+                if (verdicts.values)
+                    std::copy_n(found.middle, m_.outputs, verdicts.values + sums_.place(r) * m_.outputs);
+            }
+        }
+
+      private:
+        const Summand<T> of_;
+        const Machine &m_;
+        BlockSums<T, true, form> sums_;
+        Judge judge_;
+        std::optional<OneOutput<T>> one_output_;
+        std::optional<typename OneOutput<T>::Sums> one_sums_;
+        std::vector<int> close_;
+    };
+};
+
+// By the sum in float alone.
+class FloatFullSum final : public FullSumStage<float, ArgumentForm::products> {
+  public:
+    using FullSumStage::FullSumStage;
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Answers>(dense_, rows); }
+
+  private:
+    class Answers final : public Pass {
+      public:
+        Answers(const Dense &dense, int rows)
+            : of_{dense.machine(), dense.packed<float, ArgumentForm::products>()},
+              m_(of_.machine),
+              sums_(m_, rows),
+              judge_(m_.rule, m_.outputs) {
+            if (!OneOutput<float>::serves(m_)) return;
+            one_output_.emplace(m_, of_.packed, of_.packed.panel_weights, m_.points_count, 0.0);
+            one_sums_.emplace(one_output_->make_sums(rows));
+        }
+
+        void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
+            std::fill_n(verdicts.evaluations, rows.count(), int32_t(m_.points_count));
+            if (one_output_ && team.threads() == 1 && one_output_->is_quicker_for(rows))
+                return one_output_->answer(rows, *one_sums_, judge_, verdicts.answers);
+            if (!sums_.evaluate(of_, rows, team)) return;
+            for (int r = 0; r < rows.count(); r++) verdicts.answers[r] = judge_.answer(sums_.interval(r).middle);
+        }
+
+      private:
+        const Summand<float> of_;
+        const Machine &m_;
+        BlockSums<float, false> sums_;
+        Judge judge_;
+        std::optional<OneOutput<float>> one_output_;
+        std::optional<OneOutput<float>::Sums> one_sums_;
+    };
+};
+
+// The outputs in double, unless products lose so much that differences are better, or numbers leave the range of
+// doubles: those rows are left open.
+template <ArgumentForm form> class OutputsFullSum final : public FullSumStage<double, form> {
+  public:
+    using FullSumStage<double, form>::FullSumStage;
+    const Machine &machine() const override { return this->dense_.values_machine(); }
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Outputs>(this->dense_, rows); }
+
+  private:
+    class Outputs final : public Pass {
+      public:
+        Outputs(const Dense &dense, int rows)
+            : dense_(dense), of_{dense.machine(), dense.packed<double, form>()}, sums_(of_.machine, rows) {}
+
+        void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
+            const ptrdiff_t c = dense_.machine().outputs;
+            std::fill_n(verdicts.evaluations, rows.count(), int32_t(dense_.machine().points_count));
+            if (!sums_.evaluate(of_, rows, team)) return;
+            for (int r = 0; r < rows.count(); r++) {
+                std::copy_n(sums_.interval(r).middle, c, verdicts.values + r * c);
+                const bool by_differences = form == ArgumentForm::differences;
+                verdicts.answers[r] =
+                    (by_differences ? rows.traits(r).far : dense_.cancels(rows.traits(r))) ? unsettled : 0;
+            }
+        }
+
+      private:
+        const Dense &dense_;
+        const Summand<double> of_;
+        BlockSums<double, false, form> sums_;
+    };
+};
 
 }  // namespace
 
-template <class T, Dense::Form form> Dense::Layout<T> &Dense::layout() const {
-    auto made = [&](Layout<T> &layout, const Machine &machine) -> Layout<T> & {
+template <class T, ArgumentForm form> const Packed<T> &Dense::packed() const {
+    auto made = [&](Layout<T> &layout, const Machine &machine) -> const Packed<T> & {
         std::call_once(layout.once, [&] { layout.packed = std::make_unique<Packed<T>>(machine); });
-        return layout;
+        return *layout.packed;
     };
-    if constexpr (form == Form::differences)
+    if constexpr (form == ArgumentForm::differences)
         return made(differences_, unscaled(machine_));
     else if constexpr (std::is_same_v<T, float>)
         return made(float_, machine_);
@@ -41,82 +174,33 @@ template <class T, Dense::Form form> Dense::Layout<T> &Dense::layout() const {
 }
 
 void Dense::prepare() const {
-    layout<float, Form::products>();
-    layout<double, Form::products>();
+    packed<float, ArgumentForm::products>();
+    packed<double, ArgumentForm::products>();
 }
 
-template <class T, bool radii, Dense::Form form>
-void Dense::add(const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) const {
-    if constexpr (form == Form::differences)
-        add_panel_by_distances<T, radii>(machine_, packed, panel, space, sums);
-    else
-        add_panel<T, radii>(machine_, packed, panel, space, sums);
+std::vector<std::shared_ptr<const Stage>> Dense::certified_stages(std::shared_ptr<const void> owner) const {
+    std::vector<std::shared_ptr<const Stage>> stages;
+    if (!points_cancel<float>())
+        stages.push_back(std::make_shared<CertifiedFullSum<float, ArgumentForm::products>>(owner, *this));
+    if (!points_cancel<double>())
+        stages.push_back(std::make_shared<CertifiedFullSum<double, ArgumentForm::products>>(owner, *this));
+    if (is_rbf()) stages.push_back(std::make_shared<CertifiedFullSum<double, ArgumentForm::differences>>(owner, *this));
+    return stages;
 }
 
-template <class T, bool radii, Dense::Form form, class Finish>
-void Dense::evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const {
-    const ptrdiff_t n = which ? ptrdiff_t(which->size()) : rows.n, width = sums_width(machine_);
-    const ptrdiff_t *numbers = which ? which->data() : nullptr;
-    if (n == 0) return;
-    auto finish_block = [&](const Workspace<T> &space, const RowRange &range, double *sums, int worker) {
-        for (int r = 0; r < range.count; r++) {
-            double *g = sums + r * width;
-            for (ptrdiff_t o = 0; o < machine_.outputs; o++) {
-                g[o] += machine_.bias[o];
-                g[machine_.outputs + o] += Rounding<T>::bias_error(machine_.bias[o]);
-            }
-            finish(range.number(r), g, g + machine_.outputs, space.block.row(r), worker);
-        }
-    };
-    if (team.threads() == 1 || n >= share_rows_from * team.threads()) {
-        const EqualBlocks blocks(rows, numbers, n, rows_with_room(block_rows, width), team.threads());
-        share_rows<T, radii, form>(blocks, team, finish_block);
-    } else {
-        const ptrdiff_t panels = packed<T, form>().panels;
-        const EqualBlocks blocks(rows, numbers, n, rows_with_room(block_rows, panels * width), 1);
-        share_panels<T, radii, form>(blocks, team, finish_block);
-    }
+std::vector<std::shared_ptr<const Stage>> Dense::float_stages(std::shared_ptr<const void> owner) const {
+    return {std::make_shared<FloatFullSum>(owner, *this)};
 }
 
-template <class T, bool radii, Dense::Form form, class FinishBlock>
-void Dense::share_rows(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const {
-    const Layout<T> &layout = this->layout<T, form>();
-    auto make = [&](int rows) { return make_space<T, form>(rows); };
-    each_block(blocks, layout.spare, team, make, [&](Workspace<T> &space, const RowRange &range, int worker) {
-        for (ptrdiff_t p = 0; p < layout.packed->panels; p++) {
-            if (range.count >= ask_from && team.should_stop()) return;
-            add<T, radii, form>(*layout.packed, p, space, space.sums.data());
-        }
-        finish(space, range, space.sums.data(), worker);
-    });
-}
-
-// For a few rows: every point is fetched once. Each panel has sums of its own, added up in order afterwards, so that
-// the result is the same as with one thread.
-template <class T, bool radii, Dense::Form form, class FinishBlock>
-void Dense::share_panels(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const {
-    const Packed<T> &packed = this->packed<T, form>();
-    std::vector<std::unique_ptr<Workspace<T>>> spaces(size_t(team.threads()));
-    for (ptrdiff_t b = 0; b < blocks.count(); b++) {
-        const RowRange range = blocks[b];
-        const ptrdiff_t step = range.count * sums_width(machine_);
-        std::vector<double> panel_sums(size_t(packed.panels * step));
-        auto fill = [&](int worker) {
-            if (!spaces[worker]) spaces[worker] = make_space<T, form>(blocks.largest());
-            spaces[worker]->fill(range);
-        };
-        team.run(packed.panels, fill, [&](ptrdiff_t p, int worker) {
-            if (!team.should_stop()) add<T, radii, form>(packed, p, *spaces[worker], panel_sums.data() + p * step);
-        });
-        std::vector<double> &sums = spaces[0]->sums;
-        for (ptrdiff_t p = 0; p < packed.panels; p++)
-            for (ptrdiff_t i = 0; i < step; i++) sums[i] += panel_sums[p * step + i];
-        finish(*spaces[0], range, sums.data(), 0);
-    }
+std::vector<std::shared_ptr<const Stage>> Dense::output_stages(std::shared_ptr<const void> owner) const {
+    std::vector<std::shared_ptr<const Stage>> stages{
+        std::make_shared<OutputsFullSum<ArgumentForm::products>>(owner, *this)};
+    if (is_rbf()) stages.push_back(std::make_shared<OutputsFullSum<ArgumentForm::differences>>(owner, *this));
+    return stages;
 }
 
 template <class T> bool Dense::points_cancel() const {
-    const Packed<T> &packed = this->packed<T, Form::products>();
+    const Packed<T> &packed = this->packed<T, ArgumentForm::products>();
     if (!is_rbf() || packed.panels == 0) return false;
     const PointSizes &sizes = packed.panel_sizes[packed.panels / 2];
     const double norm = sizes.norm / lane_terms(machine_.kernel, 0).scale;
@@ -126,87 +210,49 @@ template <class T> bool Dense::points_cancel() const {
 }
 
 bool Dense::cancels(const RowTraits &row) const {
-    const double error = Rounding<double>(machine_, packed<double, Form::products>().sizes, row).value_error();
+    const PointSizes &sizes = packed<double, ArgumentForm::products>().sizes;
+    const double error = Rounding<double>(machine_, sizes, row).value_error();
     return is_rbf() ? !(error < most_cancellation) : std::isinf(error);
 }
 
-std::vector<ptrdiff_t> Dense::outputs(const Rows &rows, Team &team, double *out) const {
-    std::vector<uint8_t> poor(rows.n);
-    evaluate<double, false>(rows, nullptr, team,
-                            [&](ptrdiff_t i, const double *g, const double *, const RowTraits &row, int) {
-                                std::copy_n(g, machine_.outputs, out + i * machine_.outputs);
-                                poor[i] = cancels(row);
-                            });
-    std::vector<ptrdiff_t> lost = numbers_of(poor);
-    if (!is_rbf()) return lost;
-    evaluate<double, false, Form::differences>(
-        rows, &lost, team, [&](ptrdiff_t i, const double *g, const double *, const RowTraits &row, int) {
-            std::copy_n(g, machine_.outputs, out + i * machine_.outputs);
-            poor[i] = row.far;
-        });
-    return numbers_of(poor);
-}
-
 template <class T> void Dense::interval(const Rows &rows, Team &team, double *middle, double *radius) const {
-    std::vector<uint8_t> poor(rows.n);
-    auto keep = [&](ptrdiff_t i, const double *g, const double *r) {
-        for (ptrdiff_t o = 0; o < machine_.outputs; o++) {
-            double &m = middle[i * machine_.outputs + o] = g[o], &reach = radius[i * machine_.outputs + o] = r[o];
-            forget_unless_finite(m, reach);
+    struct Space {
+        Space(const Machine &machine, int count) : sums(machine, count) {}
+        BlockSums<T, true> sums;
+        std::unique_ptr<BlockSums<double, true, ArgumentForm::differences>> by_differences;  // made when needed
+        std::vector<int> poor;
+    };
+    const ptrdiff_t c = machine_.outputs;
+    auto keep = [&](const LaidOut &block, auto &sums) {
+        for (int r = 0; r < sums.count(); r++) {
+            const ptrdiff_t at = block.number(sums.place(r)) * c;
+            const MiddleRadius found = sums.interval(r);
+            for (ptrdiff_t o = 0; o < c; o++) {
+                middle[at + o] = found.middle[o], radius[at + o] = found.radius[o];
+                forget_unless_finite(middle[at + o], radius[at + o]);
+            }
         }
     };
-    evaluate<T, true>(rows, nullptr, team,
-                      [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &row, int) {
-                          keep(i, g, r);
-                          poor[i] = std::is_same_v<T, double> && is_rbf() && !row.far && cancels(row);
-                      });
-    const std::vector<ptrdiff_t> again = numbers_of(poor);
-    evaluate<double, true, Form::differences>(
-        rows, &again, team,
-        [&](ptrdiff_t i, const double *g, const double *r, const RowTraits &, int) { keep(i, g, r); });
+    auto make = [&](int count) { return std::make_unique<Space>(machine_, count); };
+    each_block(machine_, {true, true}, rows, rows_with_room(block_rows, sums_width(machine_)), team, make,
+               [&](const LaidOut &block, Space &space) {
+                   Team alone = team.of(1);
+                   if (!space.sums.evaluate({machine_, packed<T, ArgumentForm::products>()}, block, alone)) return;
+                   keep(block, space.sums);
+                   if constexpr (!std::is_same_v<T, double>) return;
+                   space.poor.clear();
+                   for (int r = 0; r < block.count(); r++)
+                       if (is_rbf() && !block.traits(r).far && cancels(block.traits(r))) space.poor.push_back(r);
+                   if (space.poor.empty()) return;
+                   if (!space.by_differences)
+                       space.by_differences = std::make_unique<BlockSums<double, true, ArgumentForm::differences>>(
+                           machine_, block.capacity());
+                   const Summand<double> of{machine_, packed<double, ArgumentForm::differences>()};
+                   if (space.by_differences->evaluate(of, block, space.poor.data(), int(space.poor.size()), alone))
+                       keep(block, *space.by_differences);
+               });
 }
 template void Dense::interval<float>(const Rows &, Team &, double *, double *) const;
 template void Dense::interval<double>(const Rows &, Team &, double *, double *) const;
-
-Dense::Decided Dense::decide(const Rows &rows, bool certified, Team &team, int64_t *answers, double *values) const {
-    auto judges = for_each_thread<Judge>(team.threads(), machine_.rule, machine_.outputs);
-    auto keep = [&](ptrdiff_t i, const double *g) {
-        if (values) std::copy_n(g, machine_.outputs, values + i * machine_.outputs);
-    };
-    auto settle = [&](ptrdiff_t i, const double *g, const double *radius, const RowTraits &row, int worker) {
-        answers[i] = judges[worker].settle(MiddleRadius{g, radius}, machine_.margin, row.norm);
-        keep(i, g);
-    };
-    if (!certified) {
-        evaluate<float, false>(rows, nullptr, team,
-                               [&](ptrdiff_t i, const double *g, const double *, const RowTraits &, int worker) {
-                                   answers[i] = judges[worker].answer(g);
-                                   keep(i, g);
-                               });
-        return {};
-    }
-    Decided decided;
-    auto open = [&] {
-        std::vector<ptrdiff_t> numbers;
-        for (ptrdiff_t i = 0; i < rows.n; i++)
-            if (answers[i] == unsettled) numbers.push_back(i);
-        return numbers;
-    };
-    std::fill_n(answers, rows.n, int64_t(unsettled));
-    const bool in_float = !points_cancel<float>();
-    if (in_float) evaluate<float, true>(rows, nullptr, team, settle);
-    decided.open = open();
-    if (decided.open.empty()) return decided;
-    decided.passes.assign(rows.n, in_float);
-    auto again = [&](auto pass) {
-        for (const ptrdiff_t i : decided.open) decided.passes[i]++;
-        pass(&decided.open);
-        decided.open = open();
-    };
-    if (!points_cancel<double>()) again([&](const auto *which) { evaluate<double, true>(rows, which, team, settle); });
-    if (is_rbf())
-        again([&](const auto *which) { evaluate<double, true, Form::differences>(rows, which, team, settle); });
-    return decided;
-}
 
 }  // namespace dormie

@@ -6,80 +6,65 @@
 #include <mutex>
 #include <vector>
 
-#include "core/blocks.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
+#include "tiles/block_sums.hpp"
 #include "tiles/packed.hpp"
-#include "tiles/panel.hpp"
 
 namespace dormie {
 
 class Dense {
   public:
-    explicit Dense(const Machine &machine) : machine_(machine) {}
+    explicit Dense(const Machine &machine) : machine_(machine), values_(with_values(machine)) {}
 
     const Machine &machine() const { return machine_; }
+    const Machine &values_machine() const { return values_; }
 
     // Lays the points out for both number types, which the first call that needs them would do.
     void prepare() const;
 
-    // G of every row and output in double, rows x outputs. Returns the rows whose numbers leave the range of doubles:
-    // nothing is known of those.
-    std::vector<ptrdiff_t> outputs(const Rows &rows, Team &team, double *out) const;
+    // What decides rows, one after the other: certified in float, double and by differences; or by float alone; or in
+    // double, with the outputs as answers whatever the rule is, for rows whose numbers stay in range. They keep
+    // `owner`, which has this, alive.
+    std::vector<std::shared_ptr<const Stage>> certified_stages(std::shared_ptr<const void> owner) const;
+    std::vector<std::shared_ptr<const Stage>> float_stages(std::shared_ptr<const void> owner) const;
+    std::vector<std::shared_ptr<const Stage>> output_stages(std::shared_ptr<const void> owner) const;
 
-    // G in T and a radius that reaches the real value, each rows x outputs.
+    // G in T and a radius that reaches the real value, each rows x outputs; in double, by differences where products
+    // lose more than those.
     template <class T> void interval(const Rows &rows, Team &team, double *middle, double *radius) const;
 
-    struct Decided {
-        std::vector<uint8_t> passes;  // how often each row was evaluated; empty where all were once
-        std::vector<ptrdiff_t> open;  // rows that are still `unsettled`
-    };
-
-    // The answer of every row, that of float alone unless it is to be certified. Where the outputs are the answer they
-    // are in `values`, rows x outputs; else it may be null.
-    Decided decide(const Rows &rows, bool certified, Team &team, int64_t *answers, double *values) const;
-
     // Multiply-adds of the whole call, as if no row had zeros: for the choice of how many threads to use.
-    double work(ptrdiff_t n) const { return double(n) * machine_.points_count * (machine_.features + 16); }
-
-  private:
-    // How the arguments of a kernel are worked out: by inner products, or (rbf alone) by differences.
-    enum class Form { products, differences };
-
-    // The points as one form in one number type has them, laid out when first needed; and a workspace for single rows.
-    template <class T> struct Layout {
-        std::once_flag once;
-        std::unique_ptr<Packed<T>> packed;
-        Spare<Workspace<T>> spare;
-    };
-
-    // Calls finish(row number, outputs, radii, traits of the row, worker) once for each row, from the threads of the
-    // team; the radii are only worked out where they are wanted.
-    template <class T, bool radii, Form form = Form::products, class Finish>
-    void evaluate(const Rows &rows, const std::vector<ptrdiff_t> *which, Team &team, const Finish &finish) const;
-    // The two ways to share the work: blocks of rows, or the panels of points.
-    template <class T, bool radii, Form form, class FinishBlock>
-    void share_rows(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const;
-    template <class T, bool radii, Form form, class FinishBlock>
-    void share_panels(const EqualBlocks &blocks, Team &team, const FinishBlock &finish) const;
-    template <class T, bool radii, Form form>
-    void add(const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) const;
-    template <class T, Form form> std::unique_ptr<Workspace<T>> make_space(int rows) const {
-        return std::make_unique<Workspace<T>>(machine_, rows, form == Form::differences);
+    double work(ptrdiff_t n) const {
+        return double(n) * double(machine_.points_count) * double(machine_.features + 16);
     }
-    template <class T, Form form> Layout<T> &layout() const;
-    template <class T, Form form> const Packed<T> &packed() const { return *layout<T, form>().packed; }
 
-    // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn
-    // any kernel value into any other.
-    template <class T> bool points_cancel() const;
+    // The points in tiles, as one form in one number type has them, laid out when first needed.
+    template <class T, ArgumentForm form> const Packed<T> &packed() const;
+
     // Whether a row's inner products lose so much that they will not do: for rbf, more than differences do; else, all.
     bool cancels(const RowTraits &row) const;
     bool is_rbf() const { return machine_.kernel.kind == KernelKind::rbf; }
 
-    const Machine machine_;
+  private:
+    template <class T> struct Layout {
+        std::once_flag once;
+        std::unique_ptr<Packed<T>> packed;
+    };
+
+    // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn
+    // any kernel value into any other.
+    template <class T> bool points_cancel() const;
+
+    // The same machine, whose outputs are its answers.
+    static Machine with_values(Machine m) {
+        m.rule = {RuleKind::value, 0, false, false, false, 0};
+        return m;
+    }
+
+    const Machine machine_, values_;
     mutable Layout<float> float_;
     mutable Layout<double> double_, differences_;
 };

@@ -21,6 +21,8 @@ namespace {
 constexpr int block_rows = 128;
 constexpr int W = tile_width<float>;  // terms between two tests
 
+int rows_at_once(const Machine &m) { return rows_with_room(block_rows, std::max(sums_width(m), m.features)); }
+
 // Whether a coordinate of a mapped row is negative, in real numbers: told from the row itself, without rounding.
 bool has_negatives(const Machine &m, const double *x) {
     for (ptrdiff_t j = 0; j < m.features; j++) {
@@ -68,7 +70,9 @@ class FastStopping::Block {
   public:
     Block(const FastStopping &stopping, int capacity)
         : f_(stopping),
-          space_(f_.machine_, capacity),
+          block_(f_.machine_, capacity),
+          space_(capacity),
+          sums_(size_t(capacity * sums_width(f_.machine_))),
           judge_(f_.machine_.rule, f_.machine_.outputs),
           low_(f_.machine_.outputs),
           high_(f_.machine_.outputs),
@@ -79,18 +83,17 @@ class FastStopping::Block {
         roundings_.reserve(capacity);
     }
 
-    void fill(const RowRange &range) {
-        space_.fill(range);
-        for (int r = 0; r < range.count; r++) {
-            const ptrdiff_t number = range.number(r);
-            const double root = root_of_self(f_.machine_.kernel, space_.block.row(r).norm);
-            rows_[r] = {number, root, one_sided(range.rows, number, r), false, 0};
-        }
+    void start(const LaidOut &rows) {
+        block_.arrange(rows);
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+        for (int r = 0; r < rows.count(); r++)
+            rows_[r] = {r, root_of_self(f_.machine_.kernel, rows.traits(r).norm), one_sided(rows, r), false, 0};
         done_ = 0;
     }
 
-    int count() const { return space_.block.count(); }
-    ptrdiff_t number(int r) const { return rows_[r].number; }
+    int count() const { return block_.count(); }
+    // Which row of the block row r is.
+    int place(int r) const { return rows_[r].place; }
     ptrdiff_t tiles_done() const { return done_; }
     int64_t terms_done() const { return std::min<int64_t>(done_ * W, f_.machine_.points_count); }
 
@@ -102,7 +105,7 @@ class FastStopping::Block {
         for (int r = 0; r < count(); r++) add(r, 0, tiles);
     }
 
-    // Adds the terms of the next panel, and judges every row that they may have settled: judged(row number, answer,
+    // Adds the terms of the next panel, and judges every row that they may have settled: judged(place, answer,
     // interval). A row's terms are added at once up to the tile that may settle it, and then tile by tile. Which tile
     // that is depends on nothing but the row, and so do the bits of its sums.
     template <class Judged> void pass_panel(const Judged &judged) {
@@ -125,10 +128,10 @@ class FastStopping::Block {
         }
     }
 
-    // Calls open(row number) for every row not settled yet.
+    // Calls open(place) for every row not settled yet.
     template <class Open> void each_open(const Open &open) const {
         for (int r = 0; r < count(); r++)
-            if (!rows_[r].settled) open(number(r));
+            if (!rows_[r].settled) open(place(r));
     }
 
     // Of row r, after the tiles so far.
@@ -147,7 +150,7 @@ class FastStopping::Block {
 
   private:
     struct Row {
-        ptrdiff_t number;
+        int place;
         double root;  // at least sqrt(K(x,x))
         bool one_sided, settled;
         int first;  // the tiles of this panel that its first test waits for
@@ -158,15 +161,14 @@ class FastStopping::Block {
         double lowering, raising;
     };
 
-    // Row r, whose number among all is given.
-    bool one_sided(const Rows &rows, ptrdiff_t number, int r) {
+    bool one_sided(const LaidOut &rows, int r) {
         if (f_.one_sided_ != OneSided::rows_without_negatives) return f_.one_sided_ == OneSided::every_row;
-        if (!has_signs(space_.block.values(r), f_.machine_.features)) return true;
-        return !has_negatives(f_.machine_, rows.row(number, room_.data()));
+        if (!has_signs(rows.row<float>(r), f_.machine_.features)) return true;
+        return !has_negatives(f_.machine_, rows.source().wide(rows.number(r), 1, room_.data()));
     }
 
     // The next tile's place in its panel.
-    int place() const { return int(done_ % panel_tiles); }
+    int tile_in_panel() const { return int(done_ % panel_tiles); }
 
     // The tiles of a panel after which row r may be settled, or all of them.
     int first_test(int r, int tiles) {
@@ -179,11 +181,11 @@ class FastStopping::Block {
     void bound_rounding() {
         roundings_.clear();
         for (int r = 0; r < count(); r++)
-            roundings_.emplace_back(f_.machine_, f_.packed_.panel_sizes[done_ / panel_tiles], space_.block.row(r));
+            roundings_.emplace_back(f_.machine_, f_.packed_.panel_sizes[done_ / panel_tiles], block_.row(r));
     }
 
     // Of all rows with the next tiles.
-    void products(int tiles) { space_.block.products(f_.packed_, done_, tiles, space_.values.get() + place() * W); }
+    void products(int tiles) { block_.products(f_.packed_, done_, tiles, space_.values.get() + tile_in_panel() * W); }
 
     // Adds the terms of one row with tiles of the panel, from a place in it.
     void add(int r, int from, int tiles) {
@@ -192,18 +194,18 @@ class FastStopping::Block {
         const PanelWeights<float> &weights = f_.packed_.panel_weights[panel];
         const float *lane_offset = f_.packed_.lane_offset.get() + (panel * panel_tiles + from) * W;
         float *values = values_of(r) + from * W, *errors = own_error_sizes(m) ? space_.errors.get() : nullptr;
-        evaluate_row<float>(m, space_.block.row(r), roundings_[r].slack(), lane_offset, tiles * W, values, errors);
+        evaluate_row<float>(m, block_.row(r), roundings_[r].slack(), lane_offset, tiles * W, values, errors);
         weigh_row<float, true>(m, roundings_[r], weights.tiles(from, tiles), tiles * W, values, errors, sums_of(r));
     }
 
     template <class Judged> void judge(int r, const Judged &judged) {
         if (!may_settle(r, 0)) return;
         const LowHigh ends = interval(r);
-        const int answer = judge_.settle(ends, f_.machine_.margin, space_.block.row(r).norm);
-        judged(number(r), answer, ends);
+        const int answer = judge_.settle(ends, f_.machine_.margin, block_.row(r).norm);
+        judged(place(r), answer, ends);
         if (answer == unsettled) return;
         rows_[r].settled = true;
-        space_.block.drop(r);
+        block_.drop(r);
     }
 
     // Whether the interval of row r may settle it within so many tiles, as far as can be told before they are added: an
@@ -245,7 +247,7 @@ class FastStopping::Block {
         return lowest > second;
     }
 
-    double *sums_of(int r) { return space_.sums.data() + r * sums_width(f_.machine_); }
+    double *sums_of(int r) { return sums_.data() + r * sums_width(f_.machine_); }
     float *values_of(int r) { return space_.values.get() + r * ptrdiff_t(panel_stride<float>); }
     double middle(int r, ptrdiff_t o) { return sums_of(r)[o] + f_.machine_.bias[o]; }
 
@@ -265,18 +267,20 @@ class FastStopping::Block {
         if (int(open_.size()) == count() || double(open_.size()) > share * count()) return;
         for (int r = 0; r < int(open_.size()); r++)
             if (open_[r] != r) move(open_[r], r);
-        space_.block.keep(open_);
+        block_.keep(open_);
     }
 
     void move(int from, int to) {
         rows_[to] = rows_[from];
         roundings_[to] = roundings_[from];
         std::copy_n(sums_of(from), sums_width(f_.machine_), sums_of(to));
-        std::copy_n(values_of(from), place() * W, values_of(to));
+        std::copy_n(values_of(from), tile_in_panel() * W, values_of(to));
     }
 
     const FastStopping &f_;
-    Workspace<float> space_;
+    RowBlock<float> block_;
+    const PanelValues<float> space_;
+    std::vector<double> sums_;
     Judge judge_;
     std::vector<double> low_, high_, room_;
     std::vector<int> votes_;
@@ -286,43 +290,66 @@ class FastStopping::Block {
     ptrdiff_t done_ = 0;
 };
 
-FastStopping::~FastStopping() = default;
+class FastStopping::Terms final : public Stage {
+  public:
+    Terms(const FastStopping &stopping, std::shared_ptr<const void> owner) : f_(stopping), owner_(std::move(owner)) {}
 
-template <class Work> void FastStopping::each(const Rows &rows, Team &team, const Work &work) const {
-    const EqualBlocks blocks(rows, rows_with_room(block_rows, sums_width(machine_)), team.threads());
-    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
-    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
-}
+    const Machine &machine() const override { return f_.machine_; }
+    Forms forms() const override { return {true, false}; }
+    int rows_at_once() const override { return dormie::rows_at_once(f_.machine_); }
+    double work(ptrdiff_t rows) const override { return f_.work(rows); }
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Walk>(f_, rows); }
 
-void FastStopping::decide(const Rows &rows, Team &team, int64_t *answers, int64_t *terms, double *values) const {
-    const ptrdiff_t c = machine_.outputs;
-    std::fill_n(answers, rows.n, int64_t(unsettled));
-    std::fill_n(terms, rows.n, int64_t(0));
-    if (values) std::fill_n(values, rows.n * c, 0.0);
-    each(rows, team, [&](Block &block) {
-        while (block.count() > 0 && block.tiles_done() < packed_.tiles && !team.should_stop()) {
-            block.pass_panel([&](ptrdiff_t i, int answer, const LowHigh &ends) {
-                answers[i] = answer;
-                terms[i] = block.terms_done();
-                if (values) std::transform(ends.low, ends.low + c, ends.high, values + i * c, middle_of);
-            });
+  private:
+    class Walk final : public Pass {
+      public:
+        Walk(const FastStopping &stopping, int rows) : f_(stopping), block_(stopping, rows) {}
+
+        void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
+            const ptrdiff_t c = f_.machine_.outputs;
+            std::fill_n(verdicts.answers, rows.count(), unsettled);
+            if (verdicts.values) std::fill_n(verdicts.values, rows.count() * c, 0.0);
+            block_.start(rows);
+            while (block_.count() > 0 && block_.tiles_done() < f_.packed_.tiles && !team.should_stop()) {
+                block_.pass_panel([&](int r, int answer, const LowHigh &ends) {
+                    verdicts.answers[r] = answer;
+                    verdicts.evaluations[r] = int32_t(block_.terms_done());
+                    if (verdicts.values)
+                        std::transform(ends.low, ends.low + c, ends.high, verdicts.values + r * c, middle_of);
+                });
+            }
+            block_.each_open([&](int r) { verdicts.evaluations[r] = int32_t(block_.terms_done()); });
         }
-        block.each_open([&](ptrdiff_t i) { terms[i] = block.terms_done(); });
-    });
+
+      private:
+        const FastStopping &f_;
+        Block block_;
+    };
+
+    const FastStopping &f_;
+    const std::shared_ptr<const void> owner_;
+};
+
+std::shared_ptr<const Stage> FastStopping::stage(std::shared_ptr<const void> owner) const {
+    return std::make_shared<Terms>(*this, std::move(owner));
 }
 
 void FastStopping::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const {
     const ptrdiff_t c = machine_.outputs;
     const ptrdiff_t tiles = std::min((budget + W - 1) / W, packed_.tiles);
-    each(rows, team, [&](Block &block) {
-        while (block.tiles_done() < tiles && !team.should_stop())
-            block.advance(int(std::min<ptrdiff_t>(panel_tiles, tiles - block.tiles_done())));
-        for (int r = 0; r < block.count(); r++) {
-            const LowHigh ends = block.interval(r);
-            std::copy_n(ends.low, c, low + block.number(r) * c);
-            std::copy_n(ends.high, c, high + block.number(r) * c);
-        }
-    });
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(machine_, {true, false}, rows, rows_at_once(machine_), team, make,
+               [&](const LaidOut &laid_out, Block &block) {
+                   block.start(laid_out);
+                   while (block.tiles_done() < tiles && !team.should_stop())
+                       block.advance(int(std::min<ptrdiff_t>(panel_tiles, tiles - block.tiles_done())));
+                   for (int r = 0; r < block.count(); r++) {
+                       const LowHigh ends = block.interval(r);
+                       const ptrdiff_t at = laid_out.number(r) * c;
+                       std::copy_n(ends.low, c, low + at);
+                       std::copy_n(ends.high, c, high + at);
+                   }
+               });
 }
 
 }  // namespace dormie

@@ -4,13 +4,14 @@
 // |weight| sqrt(K(s,s)) over the tiles to come. Where no kernel value of the row is negative, the low end needs the
 // tail of the negative weights alone, and the high end that of the positive ones.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "core/interval.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
 #include "tiles/packed.hpp"
 
 namespace dormie {
@@ -22,10 +23,9 @@ class FastStopping {
   public:
     // The machine's points are in the order in which they are to be added, the largest terms first.
     FastStopping(const Machine &machine, OneSided one_sided);
-    ~FastStopping();
 
-    // The answer of each row, or `unsettled`, and the terms it took; `values` as in Dense::decide.
-    void decide(const Rows &rows, Team &team, int64_t *answers, int64_t *terms, double *values) const;
+    // Decides rows; evaluations are the terms that each took. It keeps `owner`, which has this, alive.
+    std::shared_ptr<const Stage> stage(std::shared_ptr<const void> owner) const;
 
     // Low and high of each row and output after the tiles that hold the first `budget` terms.
     void interval(const Rows &rows, ptrdiff_t budget, Team &team, double *low, double *high) const;
@@ -35,14 +35,12 @@ class FastStopping {
 
   private:
     class Block;
-    // Calls work(block) for blocks of all rows.
-    template <class Work> void each(const Rows &rows, Team &team, const Work &work) const;
+    class Terms;
 
     const Machine machine_;
     const OneSided one_sided_;
     const Packed<float> packed_;
     std::vector<double> negative_, positive_;  // (tiles + 1) x outputs: tails of these weights after that many tiles
-    const Spare<Block> spare_;                 // for single rows
 };
 
 }  // namespace dormie

@@ -26,8 +26,8 @@ Machine without_weights(Machine m, const Span &span) {
     return m;
 }
 
-ptrdiff_t rows_at_once(const Machine &m) {
-    return rows_with_room(std::clamp<ptrdiff_t>((1 << 16) / m.features, 32, 256), m.outputs);
+int rows_at_once(const Machine &m) {
+    return rows_with_room(std::clamp<ptrdiff_t>((1 << 16) / m.features, 32, 256), std::max(m.outputs, m.features));
 }
 
 }  // namespace
@@ -52,17 +52,17 @@ class Geometry::Block {
           one_q_(tall_),
           value_errors_(capacity),
           places_(chunk),
-          numbers_(capacity),
+          places_of_(capacity),
           settled_(capacity),
           judge_(g_.machine_.rule, g_.machine_.outputs) {
         std::iota(places_.begin(), places_.end(), 0);
         open_.reserve(capacity);
     }
 
-    void fill(const RowRange &range) {
-        rows_.fill(range);
-        for (int r = 0; r < range.count; r++) {
-            numbers_[r] = range.number(r);
+    void start(const LaidOut &rows) {
+        rows_.arrange(rows);
+        for (int r = 0; r < rows.count(); r++) {
+            places_of_[r] = r;
             settled_[r] = false;
             value_errors_[r] = Rounding<double>(g_.landmarks_, g_.packed_.sizes, rows_.row(r)).value_error();
         }
@@ -73,7 +73,8 @@ class Geometry::Block {
     }
 
     int count() const { return rows_.count(); }
-    ptrdiff_t number(int r) const { return numbers_[r]; }
+    // Which row of the block row r is.
+    int place(int r) const { return places_of_[r]; }
     ptrdiff_t done() const { return done_; }
 
     // Coordinates of every row along the next tile of landmarks; they are not yet in the sums.
@@ -104,7 +105,7 @@ class Geometry::Block {
         project(int(std::min<ptrdiff_t>(W, budget - done_)));
     }
 
-    // Judges the rows not settled yet: judged(row number, answer, middle) for those that are not clearly open still.
+    // Judges the rows not settled yet: judged(place, answer, middle) for those that are not clearly open still.
     // Returns whether any is left.
     template <class Judged> bool settle(const Judged &judged) {
         open_.clear();
@@ -113,7 +114,7 @@ class Geometry::Block {
             if (!clearly_open(r)) {
                 const MiddleRadius found = interval(r);
                 const int answer = judge_.settle(found, g_.machine_.margin, rows_.row(r).norm);
-                judged(numbers_[r], answer, found.middle);
+                judged(place(r), answer, found.middle);
                 settled_[r] = answer != unsettled;
             }
             if (!settled_[r]) open_.push_back(r);
@@ -133,7 +134,7 @@ class Geometry::Block {
         const double mistake = std::sqrt(double(done_)) * value_errors_[r] + gamma * s.factor_norm[k] * root;
         const double norm = rows_.row(r).norm, self = diagonal(g_.machine_.kernel, norm * norm);
         const double self_error =
-            (double(g_.machine_.kernel.degree) + 1) * double(g_.machine_.features + 12) * unit * self + lost_square;
+            (double(g_.machine_.kernel.degree) + 1) * double(g_.machine_.features + 16) * unit * self + lost_square;
         const double far2 = self + self_error - square * (1 - gamma) + 2 * h * mistake + h * h * s.factor_error[k];
         const double far = far2 > 0 ? std::sqrt(far2) : far2 <= 0 ? 0 : far2;  // NaN stays
         for (ptrdiff_t o = 0; o < c; o++) {
@@ -167,7 +168,7 @@ class Geometry::Block {
             const int from = open_[r];
             settled_[r] = false;
             if (from == r) continue;
-            numbers_[r] = numbers_[from];
+            places_of_[r] = places_of_[from];
             value_errors_[r] = value_errors_[from];
             squares_[r] = squares_[from];
             sizes_[r] = sizes_[from];
@@ -228,7 +229,7 @@ class Geometry::Block {
     Aligned<double> values_, product_, q_, squares_, sizes_, sums_;
     std::vector<double> middle_, radius_, one_q_, value_errors_;
     std::vector<int32_t> places_;  // 0, 1, 2, ...
-    std::vector<ptrdiff_t> numbers_;
+    std::vector<int> places_of_;
     std::vector<bool> settled_;
     Judge judge_;
     std::vector<int> open_;
@@ -261,51 +262,79 @@ void Geometry::pack_factor() {
     }
 }
 
-template <class Work> void Geometry::each(const Rows &rows, ptrdiff_t budget, Team &team, const Work &work) const {
-    const EqualBlocks blocks(rows, rows_at_once(machine_), team.threads());
-    auto make = [&](int count) {
-        // The block of a single row is kept, and the next call may have a larger budget.
-        return std::make_unique<Block>(*this, count == 1 ? span_.landmarks : budget, count);
-    };
-    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
-}
+class Geometry::Landmarks final : public Stage {
+  public:
+    Landmarks(const Geometry &geometry, ptrdiff_t budget, std::shared_ptr<const void> owner)
+        : g_(geometry), budget_(budget), owner_(std::move(owner)) {}
 
-void Geometry::decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps,
-                      double *values) const {
-    std::fill_n(answers, rows.n, int64_t(unsettled));
-    std::fill_n(steps, rows.n, int64_t(budget));
-    each(rows, budget, team, [&](Block &block) {
-        bool open = true;
-        while (open && block.done() < budget && !team.should_stop()) {
-            block.advance(budget);
-            open = block.settle([&](ptrdiff_t i, int answer, const double *middle) {
-                if (values) std::copy_n(middle, machine_.outputs, values + i * machine_.outputs);
-                if (answer == unsettled) return;
-                answers[i] = answer;
-                steps[i] = block.done();
-            });
+    const Machine &machine() const override { return g_.machine_; }
+    Forms forms() const override { return {false, true}; }
+    int rows_at_once() const override { return dormie::rows_at_once(g_.machine_); }
+    double work(ptrdiff_t rows) const override { return g_.work(rows, budget_); }
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Intervals>(*this, rows); }
+
+  private:
+    class Intervals final : public Pass {
+      public:
+        Intervals(const Landmarks &landmarks, int rows) : l_(landmarks), block_(l_.g_, l_.budget_, rows) {}
+
+        void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
+            const ptrdiff_t c = l_.g_.machine_.outputs;
+            std::fill_n(verdicts.answers, rows.count(), unsettled);
+            std::fill_n(verdicts.evaluations, rows.count(), int32_t(l_.budget_));
+            if (verdicts.values) std::fill_n(verdicts.values, rows.count() * c, 0.0);
+            block_.start(rows);
+            bool open = true;
+            while (open && block_.done() < l_.budget_ && !team.should_stop()) {
+                block_.advance(l_.budget_);
+                open = block_.settle([&](int r, int answer, const double *middle) {
+                    if (verdicts.values) std::copy_n(middle, c, verdicts.values + r * c);
+                    if (answer == unsettled) return;
+                    verdicts.answers[r] = answer;
+                    verdicts.evaluations[r] = int32_t(block_.done());
+                });
+            }
         }
-    });
+
+      private:
+        const Landmarks &l_;
+        Block block_;
+    };
+
+    const Geometry &g_;
+    const ptrdiff_t budget_;
+    const std::shared_ptr<const void> owner_;
+};
+
+std::shared_ptr<const Stage> Geometry::stage(ptrdiff_t budget, std::shared_ptr<const void> owner) const {
+    return std::make_shared<Landmarks>(*this, budget, std::move(owner));
 }
 
 void Geometry::interval(const Rows &rows, ptrdiff_t budget, Team &team, double *middle, double *radius) const {
     const ptrdiff_t c = machine_.outputs;
-    each(rows, budget, team, [&](Block &block) {
-        while (block.done() < budget) {
-            if (team.should_stop()) return;  // before the first landmark there is no interval to read
-            block.advance(budget);
-        }
-        for (int r = 0; r < block.count(); r++) {
-            const MiddleRadius found = block.interval(r);
-            std::copy_n(found.middle, c, middle + block.number(r) * c);
-            std::copy_n(found.radius, c, radius + block.number(r) * c);
-        }
-    });
+    auto make = [&](int count) { return std::make_unique<Block>(*this, budget, count); };
+    each_block(machine_, {false, true}, rows, rows_at_once(machine_), team, make,
+               [&](const LaidOut &laid_out, Block &block) {
+                   block.start(laid_out);
+                   while (block.done() < budget) {
+                       if (team.should_stop()) return;  // before the first landmark there is no interval to read
+                       block.advance(budget);
+                   }
+                   for (int r = 0; r < block.count(); r++) {
+                       const MiddleRadius found = block.interval(r);
+                       const ptrdiff_t at = laid_out.number(r) * c;
+                       std::copy_n(found.middle, c, middle + at);
+                       std::copy_n(found.radius, c, radius + at);
+                   }
+               });
 }
 
 Geometry::Walk::Walk(const Geometry &geometry, const Rows &row)
-    : geometry_(geometry), block_(std::make_unique<Block>(geometry, geometry.span_.landmarks, 1)) {
-    block_->fill({row, nullptr, 0, 1});
+    : geometry_(geometry),
+      row_(geometry.machine_, 1, {false, true}),
+      block_(std::make_unique<Block>(geometry, geometry.span_.landmarks, 1)) {
+    row_.read(row, 0, 1);
+    block_->start(row_);
 }
 
 Geometry::Walk::~Walk() = default;

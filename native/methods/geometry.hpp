@@ -10,8 +10,8 @@
 #include "core/aligned.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
 #include "tiles/packed.hpp"
 
 namespace dormie {
@@ -38,9 +38,9 @@ class Geometry {
     Geometry(const Machine &machine, const Span &span);
     ~Geometry();
 
-    // The answer of each row after at most `budget` landmarks, or `unsettled`; and how many landmarks it took. `values`
-    // as in Dense::decide.
-    void decide(const Rows &rows, ptrdiff_t budget, Team &team, int64_t *answers, int64_t *steps, double *values) const;
+    // Decides rows by at most `budget` landmarks; evaluations are the landmarks that each took. It keeps `owner`, which
+    // has this, alive.
+    std::shared_ptr<const Stage> stage(ptrdiff_t budget, std::shared_ptr<const void> owner) const;
 
     // Outputs and radii of each row after `budget` landmarks, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t budget, Team &team, double *middle, double *radius) const;
@@ -55,6 +55,7 @@ class Geometry {
 
       private:
         const Geometry &geometry_;
+        LaidOut row_;
         std::unique_ptr<Block> block_;
     };
 
@@ -65,8 +66,7 @@ class Geometry {
     }
 
   private:
-    // Calls work(block) for blocks of all rows, each with room for the coordinates along `budget` landmarks.
-    template <class Work> void each(const Rows &rows, ptrdiff_t budget, Team &team, const Work &work) const;
+    class Landmarks;
     void pack_factor();
 
     const Machine machine_;    // its rule, bias and kernel
@@ -76,7 +76,6 @@ class Geometry {
     Aligned<double> factor_;             // tile by tile: the part left of the diagonal block, feature-major
     std::vector<ptrdiff_t> tile_start_;  // where each tile's part begins in factor_
     Aligned<double> blocks_;             // the diagonal blocks, with inverted diagonals
-    const Spare<Block> spare_;           // for single rows
 };
 
 }  // namespace dormie

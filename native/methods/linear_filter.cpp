@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
 #include "core/blocks.hpp"
@@ -12,7 +11,9 @@ namespace dormie {
 
 namespace {
 
-constexpr ptrdiff_t block_rows = 64;
+constexpr int block_rows = 128;
+
+int rows_at_once(const Machine &m) { return rows_with_room(block_rows, m.features); }
 
 }  // namespace
 
@@ -21,15 +22,11 @@ class LinearFilter::Block {
   public:
     explicit Block(const LinearFilter &filter) : f_(filter), x_(size_t(f_.stride_)), g_(f_.bias_.size()) {}
 
-    void fill(const RowRange &) {}  // each row is read when its turn comes, and judged while its numbers are at hand
-
-    const double *outputs(const Rows &rows, ptrdiff_t i) {
+    const double *outputs(const LaidOut &rows, int r) {
         const int c = int(g_.size());
-        const double *row = rows.row(i, x_.get());
-        if (row != x_.get()) std::copy_n(row, rows.d, x_.get());
+        std::copy_n(rows.row<double>(r), f_.machine_.features, x_.get());
         ops<double>().dots(x_.get(), f_.vectors_.get(), f_.stride_, f_.all_.data(), c, f_.stride_, g_.data());
         for (int o = 0; o < c; o++) g_[o] += f_.bias_[o];
-        if (!std::all_of(g_.begin(), g_.end(), [](double v) { return std::isfinite(v); })) rows.require_finite(i);
         return g_.data();
     }
 
@@ -39,36 +36,71 @@ class LinearFilter::Block {
     std::vector<double> g_;
 };
 
+// What the input map does to rows is taken back in the vectors.
 LinearFilter::LinearFilter(const Machine &machine, const double *vectors, const double *bias)
-    : rule_(machine.rule),
+    : machine_(machine),
       stride_(padded<double>(machine.features)),
       vectors_(size_t(machine.outputs * stride_)),
       bias_(bias, bias + machine.outputs),
       all_(machine.outputs) {
     std::iota(all_.begin(), all_.end(), 0);
     for (ptrdiff_t o = 0; o < machine.outputs; o++)
-        std::copy_n(vectors + o * machine.features, machine.features, vectors_.get() + o * stride_);
+        for (ptrdiff_t j = 0; j < machine.features; j++) {
+            const double weight = vectors[o * machine.features + j];
+            vectors_[o * stride_ + j] = machine.center ? weight * machine.scale[j] : weight;
+            if (machine.center) bias_[o] += weight * machine.center[j];
+        }
 }
 
-LinearFilter::~LinearFilter() = default;
+class LinearFilter::Filter final : public Stage {
+  public:
+    Filter(const LinearFilter &filter, const Thresholds &thresholds, std::shared_ptr<const void> owner)
+        : f_(filter), thresholds_(thresholds), owner_(std::move(owner)) {}
 
-template <class Finish> void LinearFilter::evaluate(const Rows &rows, Team &team, const Finish &finish) const {
-    const EqualBlocks blocks(rows, block_rows, team.threads());
-    auto make = [&](int) { return std::make_unique<Block>(*this); };
-    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
-        for (int r = 0; r < range.count; r++) finish(range.number(r), block.outputs(rows, range.number(r)), worker);
-    });
-}
+    const Machine &machine() const override { return f_.machine_; }
+    Forms forms() const override { return {false, true}; }
+    int rows_at_once() const override { return dormie::rows_at_once(f_.machine_); }
+    double work(ptrdiff_t rows) const override { return f_.work(rows); }
+    std::unique_ptr<Pass> pass(int) const override { return std::make_unique<Signs>(*this); }
 
-void LinearFilter::decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers) const {
-    auto referees = for_each_thread<Referee>(team.threads(), rule_, ptrdiff_t(bias_.size()));
-    evaluate(rows, team,
-             [&](ptrdiff_t i, const double *g, int worker) { answers[i] = referees[worker].settle(g, thresholds); });
+  private:
+    class Signs final : public Pass {
+      public:
+        explicit Signs(const Filter &filter)
+            : f_(filter), block_(f_.f_), referee_(f_.f_.machine_.rule, f_.f_.machine_.outputs) {}
+
+        void decide(const LaidOut &rows, Team &, const Verdicts &verdicts) override {
+            std::fill_n(verdicts.evaluations, rows.count(), int32_t(f_.f_.machine_.outputs));
+            for (int r = 0; r < rows.count(); r++) {
+                const bool known = !rows.traits(r).far;  // of a row so far out no coordinates are kept
+                verdicts.answers[r] = known ? referee_.settle(block_.outputs(rows, r), f_.thresholds_) : unsettled;
+            }
+        }
+
+      private:
+        const Filter &f_;
+        Block block_;
+        Referee referee_;
+    };
+
+    const LinearFilter &f_;
+    const Thresholds thresholds_;
+    const std::shared_ptr<const void> owner_;
+};
+
+std::shared_ptr<const Stage> LinearFilter::stage(const Thresholds &thresholds,
+                                                 std::shared_ptr<const void> owner) const {
+    return std::make_shared<Filter>(*this, thresholds, std::move(owner));
 }
 
 void LinearFilter::outputs(const Rows &rows, Team &team, double *out) const {
-    evaluate(rows, team,
-             [&](ptrdiff_t i, const double *g, int) { std::copy_n(g, bias_.size(), out + i * bias_.size()); });
+    const ptrdiff_t c = machine_.outputs;
+    auto make = [&](int) { return std::make_unique<Block>(*this); };
+    each_block(machine_, {false, true}, rows, rows_at_once(machine_), team, make,
+               [&](const LaidOut &laid_out, Block &block) {
+                   for (int r = 0; r < laid_out.count(); r++)
+                       std::copy_n(block.outputs(laid_out, r), c, out + laid_out.number(r) * c);
+               });
 }
 
 }  // namespace dormie

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "core/blocks.hpp"
 #include "core/interval.hpp"
 #include "core/rounding.hpp"
 #include "core/rules.hpp"
+#include "tiles/one_output.hpp"
 #include "tiles/panel.hpp"
 
 namespace dormie {
@@ -30,7 +32,9 @@ Machine points_only(Machine m) {
 }
 
 // As many as keep the kernel values in the second-level cache.
-int rows_at_once(ptrdiff_t panels) { return int(std::clamp<ptrdiff_t>(256 / panels, 32, 128)); }
+int rows_at_once(const Machine &m, ptrdiff_t panels) {
+    return rows_with_room(std::clamp<ptrdiff_t>(256 / panels, 32, 128), std::max(m.features, m.outputs));
+}
 
 }  // namespace
 
@@ -41,26 +45,26 @@ class ReducedSet::Block {
         : s_(set),
           rows_(s_.machine_, capacity),
           panel_step_(ptrdiff_t(capacity + ops<float>().group_rows) * panel_stride<float>),
-          values_(size_t(s_.packed_.panels * panel_step_)),
-          roots_(capacity),
-          numbers_(capacity),
+          values_(Aligned<float>::unwritten(size_t(s_.packed_.panels * panel_step_))),
           sums_(sums_width(s_.machine_)),
           judge_(s_.machine_.rule, s_.machine_.outputs) {
         open_.reserve(capacity);
-        if (own_error_sizes(s_.machine_)) errors_ = Aligned<float>(size_t(s_.packed_.panels * panel_step_));
+        if (s_.levels_[0].search) space_.emplace(*s_.levels_[0].search);
+        if (own_error_sizes(s_.machine_)) errors_ = Aligned<float>::unwritten(size_t(s_.packed_.panels * panel_step_));
     }
 
-    void fill(const RowRange &range) {
-        rows_.fill(range);
-        for (int r = 0; r < range.count; r++) {
-            numbers_[r] = range.number(r);
-            roots_[r] = root_of_self(s_.machine_.kernel, rows_.row(r).norm);
-        }
+    // All rows of a block, or some of them.
+    void start(const LaidOut &rows) {
+        rows_.arrange(rows);
+        tiles_done_ = 0;
+    }
+    void start(const LaidOut &rows, const std::vector<int> &which) {
+        rows_.arrange(rows, which.data(), int(which.size()));
         tiles_done_ = 0;
     }
 
     int count() const { return rows_.count(); }
-    ptrdiff_t number(int r) const { return numbers_[r]; }
+    int place(int r) const { return rows_.place(r); }
 
     // Kernel values of all rows with the vectors of a level that were in none before.
     void advance(const Level &level) {
@@ -73,14 +77,18 @@ class ReducedSet::Block {
         }
     }
 
-    // Judges every row at a level: judged(row number, answer, middle). Returns whether any is left open; those stay,
-    // unless it is the last level.
-    template <class Judged> bool settle(const Level &level, double caution, const Judged &judged) {
+    // Judges every row at a level: judged(place in the block, answer); outputs are written where they are the answer.
+    // Returns whether any row is left open; those stay, unless it is the last level.
+    template <class Judged> bool settle(const Level &level, double caution, double *values, const Judged &judged) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
-            const MiddleRadius found = interval(level, caution, r);
-            const int answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
-            judged(number(r), answer, found.middle);
+            int answer = level.search ? search(level, caution, r) : unsettled;
+            if (answer == unsettled) {
+                const MiddleRadius found = interval(level, caution, r);
+                answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
+                if (values) std::copy_n(found.middle, s_.machine_.outputs, values + place(r) * s_.machine_.outputs);
+            }
+            judged(place(r), answer);
             if (answer == unsettled) open_.push_back(r);
         }
         if (open_.empty() || &level == &s_.levels_.back()) return false;
@@ -99,22 +107,33 @@ class ReducedSet::Block {
             weigh_row<float, true>(m, rounding, level.panels[p].all(), int(std::min<ptrdiff_t>(left, panel_tiles)) * W,
                                    row_of(values_, p, r), row_of(errors_, p, r), sums_.data());
         }
+        const double root = root_of_self(m.kernel, rows_.row(r).norm);
         for (ptrdiff_t o = 0; o < c; o++) {
             sums_[o] += m.bias[o];
             sums_[c + o] += Rounding<float>::bias_error(m.bias[o]);
             const double rho = caution * level.rho[o];
-            if (rho > 0) sums_[c + o] += rho * roots_[r];
+            if (rho > 0) sums_[c + o] += rho * root;
             forget_unless_finite(sums_[o], sums_[c + o]);
         }
         return {sums_.data(), sums_.data() + c};
     }
 
   private:
+    // The class that wins all its pairs of a vote, or `unsettled`: then all outputs must be looked at.
+    int search(const Level &level, double caution, int r) {
+        const auto values = [&](size_t p) { return row_of(values_, ptrdiff_t(p), r); };
+        const RowTraits &row = rows_.row(r);
+        const VoteSearch &search = *level.search;
+        const int k = search.find(values, *space_);
+        if (k < 0 || s_.machine_.rule.break_ties || own_error_sizes(s_.machine_)) return unsettled;
+        search.bound_rounding(k, row, s_.packed_.panel_sizes, values, *space_);
+        search.widen(k, caution * root_of_self(s_.machine_.kernel, row.norm), level.rho, *space_);
+        return search.wins(k, *space_, row.norm) ? k : unsettled;
+    }
+
     void keep_open() {
         for (int r = 0; r < int(open_.size()); r++) {
             if (open_[r] == r) continue;
-            numbers_[r] = numbers_[open_[r]];
-            roots_[r] = roots_[open_[r]];
             move_row(values_, open_[r], r);
             move_row(errors_, open_[r], r);
         }
@@ -147,9 +166,8 @@ class ReducedSet::Block {
     RowBlock<float> rows_;
     const ptrdiff_t panel_step_;      // between panels: rows of a panel lie together, as RowBlock::products wants them
     Aligned<float> values_, errors_;  // errors_: only where they have sizes of their own
-    std::vector<double> roots_;       // sqrt(K(x,x)), rounded up
-    std::vector<ptrdiff_t> numbers_;
     std::vector<double> sums_;
+    std::optional<VoteSearch::Space> space_;
     Judge judge_;
     std::vector<int> open_;
     ptrdiff_t tiles_done_ = 0;
@@ -161,47 +179,108 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
     for (ptrdiff_t j = 0; j < vectors.levels; j++) {
         const ptrdiff_t size = vectors.sizes[j], panels = (size + panel_width<float> - 1) / panel_width<float>;
         const Machine level = over_vectors(machine, vectors, size, weights);
-        levels_.push_back({size, {}, vectors.rho + j * machine.outputs});
+        levels_.push_back({size, {}, vectors.rho + j * machine.outputs, nullptr});
+        if (VoteSearch::serves(level)) levels_.back().search = std::make_unique<VoteSearch>(level, packed_.order);
         for (ptrdiff_t p = 0; p < panels; p++) levels_.back().panels.emplace_back(level, packed_.order, p);
         weights += size * machine.outputs;
     }
 }
 
-ReducedSet::~ReducedSet() = default;
+// All levels as a stage.
+class ReducedSet::Levels final : public Stage {
+  public:
+    Levels(const ReducedSet &set, double caution, std::shared_ptr<const void> owner)
+        : s_(set), caution_(caution), owner_(std::move(owner)) {
+        const Level &first = s_.levels_.front();
+        if (OneOutput<float>::serves(s_.machine_))
+            one_output_.emplace(s_.machine_, s_.packed_, first.panels, first.size, caution * first.rho[0]);
+    }
 
-template <class Work> void ReducedSet::each(const Rows &rows, Team &team, const Work &work) const {
-    const EqualBlocks blocks(rows, rows_at_once(packed_.panels), team.threads());
-    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
-    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &, int) { work(block); });
-}
+    const Machine &machine() const override { return s_.machine_; }
+    Forms forms() const override { return {true, false}; }
+    int rows_at_once() const override { return dormie::rows_at_once(s_.machine_, s_.packed_.panels); }
+    double work(ptrdiff_t rows) const override { return s_.work(rows); }
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Walk>(*this, rows); }
 
-void ReducedSet::decide(const Rows &rows, double caution, Team &team, int64_t *answers, int64_t *evaluations,
-                        double *values) const {
-    const ptrdiff_t c = machine_.outputs;
-    each(rows, team, [&](Block &block) {
-        for (const Level &level : levels_) {
-            if (block.count() >= ask_from && team.should_stop()) return;
-            block.advance(level);
-            const bool open = block.settle(level, caution, [&](ptrdiff_t i, int answer, const double *middle) {
-                answers[i] = answer;
-                evaluations[i] = level.size;
-                if (values) std::copy_n(middle, c, values + i * c);
-            });
-            if (!open) return;
+  private:
+    class Walk final : public Pass {
+      public:
+        Walk(const Levels &levels, int rows)
+            : l_(levels), rows_(rows), judge_(l_.s_.machine_.rule, l_.s_.machine_.outputs) {
+            if (l_.one_output_) sums_.emplace(l_.one_output_->make_sums(rows));
+            left_.reserve(size_t(rows));
         }
-    });
+
+        void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
+            if (!l_.one_output_ || !l_.one_output_->is_quicker_for(rows)) {
+                block().start(rows);
+                return walk(team, verdicts);
+            }
+            // The first level of most rows is settled quickly; what is close is judged with care, and what is open goes
+            // on to the other levels.
+            std::fill_n(verdicts.evaluations, rows.count(), int32_t(l_.s_.levels_.front().size));
+            left_.clear();
+            l_.one_output_->settle(rows, *sums_, judge_, verdicts.answers, left_);
+            if (l_.s_.levels_.size() > 1) {
+                left_.clear();
+                for (int r = 0; r < rows.count(); r++)
+                    if (verdicts.answers[r] == unsettled) left_.push_back(r);
+            }
+            if (left_.empty()) return;
+            block().start(rows, left_);
+            walk(team, verdicts);
+        }
+
+      private:
+        Block &block() {
+            if (!block_) block_ = std::make_unique<Block>(l_.s_, rows_);
+            return *block_;
+        }
+
+        void walk(Team &team, const Verdicts &verdicts) {
+            for (const Level &level : l_.s_.levels_) {
+                if (block_->count() >= ask_from && team.should_stop()) return;
+                block_->advance(level);
+                const bool open = block_->settle(level, l_.caution_, verdicts.values, [&](int r, int answer) {
+                    verdicts.answers[r] = answer;
+                    verdicts.evaluations[r] = int32_t(level.size);
+                });
+                if (!open) return;
+            }
+        }
+
+        const Levels &l_;
+        const int rows_;
+        std::unique_ptr<Block> block_;  // made when needed
+        std::optional<OneOutput<float>::Sums> sums_;
+        Judge judge_;
+        std::vector<int> left_;
+    };
+
+    const ReducedSet &s_;
+    const double caution_;
+    const std::shared_ptr<const void> owner_;
+    std::optional<OneOutput<float>> one_output_;
+};
+
+std::shared_ptr<const Stage> ReducedSet::stage(double caution, std::shared_ptr<const void> owner) const {
+    return std::make_shared<Levels>(*this, caution, std::move(owner));
 }
 
 void ReducedSet::interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const {
     const ptrdiff_t c = machine_.outputs;
-    each(rows, team, [&](Block &block) {
-        block.advance(levels_[level]);
-        for (int r = 0; r < block.count(); r++) {
-            const MiddleRadius found = block.interval(levels_[level], 1.0, r);
-            std::copy_n(found.middle, c, middle + block.number(r) * c);
-            std::copy_n(found.radius, c, radius + block.number(r) * c);
-        }
-    });
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(machine_, {true, false}, rows, rows_at_once(machine_, packed_.panels), team, make,
+               [&](const LaidOut &laid_out, Block &block) {
+                   block.start(laid_out);
+                   block.advance(levels_[level]);
+                   for (int r = 0; r < block.count(); r++) {
+                       const MiddleRadius found = block.interval(levels_[level], 1.0, r);
+                       const ptrdiff_t at = laid_out.number(r) * c;
+                       std::copy_n(found.middle, c, middle + at);
+                       std::copy_n(found.radius, c, radius + at);
+                   }
+               });
 }
 
 }  // namespace dormie

@@ -4,15 +4,17 @@
 // G' = sum_k gamma_k K(x, z_k) + b, and G lies within rho_j sqrt(K(x,x)) of it, rounding apart. Kernel values are in
 // float and kept: a row that goes on to the next level pays for the new vectors only.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "core/interval.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/panel_weights.hpp"
+#include "tiles/vote_search.hpp"
 
 namespace dormie {
 
@@ -28,12 +30,10 @@ struct Vectors {
 class ReducedSet {
   public:
     ReducedSet(const Machine &machine, const Vectors &vectors);
-    ~ReducedSet();
 
-    // The answer of each row after as few levels as it takes, or `unsettled`, and the vectors that were used; `values`
-    // as in Dense::decide. caution: a factor on rho.
-    void decide(const Rows &rows, double caution, Team &team, int64_t *answers, int64_t *evaluations,
-                double *values) const;
+    // Decides rows, each after as few levels as it takes; evaluations are the vectors that were used. caution: a factor
+    // on rho. It keeps `owner`, which has this, alive.
+    std::shared_ptr<const Stage> stage(double caution, std::shared_ptr<const void> owner) const;
 
     // Outputs and radii of each row at a level, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const;
@@ -46,18 +46,17 @@ class ReducedSet {
 
   private:
     class Block;
-    // Calls work(block) for blocks of all rows.
-    template <class Work> void each(const Rows &rows, Team &team, const Work &work) const;
+    class Levels;
     struct Level {
         ptrdiff_t size;
         std::vector<PanelWeights<float>> panels;
         const double *rho;
+        std::unique_ptr<const VoteSearch> search;  // of a vote
     };
 
     const Machine machine_;  // its kernel, bias and rule, over the vectors
     const Packed<float> packed_;
     std::vector<Level> levels_;
-    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <memory>
 
-#include "core/blocks.hpp"
-
 namespace dormie {
 
 namespace {
@@ -28,9 +26,8 @@ double power(double base, int degree) {
 struct SourceSum::Workspace {
     explicit Workspace(const Machine &m) : row(m.features), difference(m.features), values(m.points_count) {}
 
-    void fill(const RowRange &range) {
-        const ptrdiff_t i = range.number(0);
-        const double *x = range.rows.row(i, difference.data());
+    void read(const Rows &rows, ptrdiff_t i) {
+        const double *x = rows.wide(i, 1, difference.data());
         for (size_t j = 0; j < row.size(); j++) {
             if (!std::isfinite(x[j])) throw NotFinite{i, ptrdiff_t(j), x[j]};
             row[j] = x[j];
@@ -176,13 +173,18 @@ void SourceSum::add_terms(const Workspace &space, double *sums) const {
 }
 
 void SourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
-    const EqualBlocks blocks(rows, 1, team.threads());
-    auto make = [&](int) { return std::make_unique<Workspace>(machine_); };
-    each_block(blocks, spare_, team, make, [&](Workspace &space, const RowRange &range, int) {
+    auto workers = for_each_worker(team.threads(), [&] {
+        std::unique_ptr<Workspace> spare = spares_.take();
+        return spare ? std::move(spare) : std::make_unique<Workspace>(machine_);
+    });
+    team.of(int(workers.size())).share(rows.n, 1, [&](ptrdiff_t i, ptrdiff_t, int worker) {
+        Workspace &space = *workers[size_t(worker)];
+        space.read(rows, i);
         map_row(sparse, space);
         kernel_values(space);
-        add_terms(space, out + range.number(0) * machine_.outputs);
+        add_terms(space, out + i * machine_.outputs);
     });
+    for (auto &worker : workers) spares_.give(std::move(worker));
 }
 
 }  // namespace dormie

@@ -9,7 +9,7 @@
 #include "core/machine.hpp"
 #include "core/rows.hpp"
 #include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/team.hpp"
 
 namespace dormie {
 
@@ -53,7 +53,7 @@ class SourceSum {
     const Ddot ddot_;
     // Of a normalised kernel: the points as unit vectors, and the coordinate that stands for coef0.
     std::vector<double> unit_points_, unit_constants_;
-    const Spare<Workspace> spare_;
+    const Spares<Workspace> spares_;
 };
 
 }  // namespace dormie

@@ -45,10 +45,15 @@ class Tree::Block {
         pending_.reserve(capacity + 1);  // each holds a row at least
     }
 
-    void fill(const RowRange &range) {
-        count_ = range.count;
-        for (int r = 0; r < count_; r++) read_row(range.rows, range.number(r), row(r));
-        for (int r = 0; r < count_; r++) scale_row(range.rows, range.number(r), row(r));
+    void start(const LaidOut &rows) {
+        const ptrdiff_t d = t_.machine_.features;
+        count_ = rows.count();
+        for (int r = 0; r < count_; r++) {
+            std::copy_n(rows.row<double>(r), d, row(r));
+            row(r)[d] = 0;  // the offset of the row that was here before
+        }
+        // Apart from that loop: whole vectors would wait for the numbers written one by one.
+        for (int r = 0; r < count_; r++) scale_row(row(r), rows.traits(r).far);
         std::fill_n(met_.get(), count_ * t_.met_stride_, 0.0);
     }
 
@@ -75,23 +80,11 @@ class Tree::Block {
 
     double *row(int r) const { return rows_.get() + r * t_.stride_; }
 
-    // Apart from scale_row, which reads whole vectors: those would wait for the numbers written one by one.
-    void read_row(const Rows &rows, ptrdiff_t i, double *to) const {
-        const Machine &m = t_.machine_;
-        const double *x = rows.row(i, to);
-        if (m.center)
-            ops<double>().map_row(x, m.center, m.scale, m.features, to);
-        else if (x != to)
-            std::copy_n(x, m.features, to);
-        to[m.features] = 0;  // the offset of the row that was here before
-    }
-
-    void scale_row(const Rows &rows, ptrdiff_t i, double *to) const {
+    void scale_row(double *to, bool far) const {
         const ptrdiff_t d = t_.machine_.features;
         const int32_t itself = 0;
-        double norm2;
-        ops<double>().dots(to, to, 0, &itself, 1, t_.stride_, &norm2);
-        if (!(norm2 < infinity)) rows.require_finite(i);
+        double norm2 = infinity;
+        if (!far) ops<double>().dots(to, to, 0, &itself, 1, t_.stride_, &norm2);
         const ScaleOffset terms = terms_of_row(t_.machine_.kernel, norm2);
         for (ptrdiff_t j = 0; j < d; j++) to[j] *= terms.scale;
         to[d] = terms.offset;
@@ -173,8 +166,6 @@ Tree::Tree(const Machine &machine, const Branches &branches)
     for (ptrdiff_t t = 0; t < b_.terminals; t++) lay_out_weights(t);
 }
 
-Tree::~Tree() = default;
-
 // Parents come first, so that a node knows its depth by now.
 void Tree::lay_out_node(ptrdiff_t number) {
     const double *s = b_.points + number * machine_.features;
@@ -200,33 +191,65 @@ void Tree::lay_out_weights(ptrdiff_t terminal) {
         for (ptrdiff_t l = 0; l < depth; l++) weights_[weights_at_[terminal] + o * length + l] = from[l * c + o];
 }
 
-template <class Finish> void Tree::each_row(const Rows &rows, Team &team, const Finish &finish) const {
-    const ptrdiff_t most = std::clamp(numbers_at_once / (stride_ + met_stride_), least_rows, most_rows);
-    const EqualBlocks blocks(rows, most, team.threads());
-    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
-    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
-        block.walk([&](int r, int32_t t, const double *values) { finish(range.number(r), t, values, worker); });
-    });
+int Tree::rows_at_once() const {
+    return int(std::clamp(numbers_at_once / (stride_ + met_stride_), least_rows, most_rows));
 }
 
-void Tree::decide(const Rows &rows, const double *half_widths, Team &team, int64_t *answers, int64_t *evaluations,
-                  double *values) const {
-    const ptrdiff_t c = machine_.outputs;
-    auto judges = for_each_thread<Judge>(team.threads(), machine_.rule, c);
-    each_row(rows, team, [&](ptrdiff_t i, int32_t terminal, const double *g, int worker) {
-        const bool finite = std::all_of(g, g + c, [](double value) { return std::isfinite(value); });
-        answers[i] = finite ? judges[worker].settle(MiddleRadius{g, half_widths + terminal * c}) : unsettled;
-        evaluations[i] = depth_of(terminal);
-        if (values) std::copy_n(g, c, values + i * c);
-    });
+class Tree::Descent final : public Stage {
+  public:
+    Descent(const Tree &tree, const double *half_widths, std::shared_ptr<const void> owner)
+        : t_(tree), half_widths_(half_widths), owner_(std::move(owner)) {}
+
+    const Machine &machine() const override { return t_.machine_; }
+    Forms forms() const override { return {false, true}; }
+    int rows_at_once() const override { return t_.rows_at_once(); }
+    double work(ptrdiff_t rows) const override { return t_.work(rows); }
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Values>(*this, rows); }
+
+  private:
+    class Values final : public Pass {
+      public:
+        Values(const Descent &descent, int rows)
+            : d_(descent), block_(d_.t_, rows), judge_(d_.t_.machine_.rule, d_.t_.machine_.outputs) {}
+
+        void decide(const LaidOut &rows, Team &, const Verdicts &verdicts) override {
+            const ptrdiff_t c = d_.t_.machine_.outputs;
+            block_.start(rows);
+            block_.walk([&](int r, int32_t terminal, const double *g) {
+                const bool finite = std::all_of(g, g + c, [](double value) { return std::isfinite(value); });
+                verdicts.answers[r] =
+                    finite ? judge_.settle(MiddleRadius{g, d_.half_widths_ + terminal * c}) : unsettled;
+                verdicts.evaluations[r] = int32_t(d_.t_.depth_of(terminal));
+                if (verdicts.values) std::copy_n(g, c, verdicts.values + r * c);
+            });
+        }
+
+      private:
+        const Descent &d_;
+        Block block_;
+        Judge judge_;
+    };
+
+    const Tree &t_;
+    const double *half_widths_;
+    const std::shared_ptr<const void> owner_;
+};
+
+std::shared_ptr<const Stage> Tree::stage(const double *half_widths, std::shared_ptr<const void> owner) const {
+    return std::make_shared<Descent>(*this, half_widths, std::move(owner));
 }
 
 void Tree::walk(const Rows &rows, Team &team, double *values, int64_t *terminals, int64_t *evaluations) const {
     const ptrdiff_t c = machine_.outputs;
-    each_row(rows, team, [&](ptrdiff_t i, int32_t terminal, const double *g, int) {
-        std::copy_n(g, c, values + i * c);
-        terminals[i] = terminal;
-        evaluations[i] = depth_of(terminal);
+    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
+    each_block(machine_, {false, true}, rows, rows_at_once(), team, make, [&](const LaidOut &laid_out, Block &block) {
+        block.start(laid_out);
+        block.walk([&](int r, int32_t terminal, const double *g) {
+            const ptrdiff_t i = laid_out.number(r);
+            std::copy_n(g, c, values + i * c);
+            terminals[i] = terminal;
+            evaluations[i] = depth_of(terminal);
+        });
     });
 }
 

@@ -5,13 +5,14 @@
 // one pass of its point. In double: thresholds lie between rows, and float would send some the wrong way.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/aligned.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
 #include "simd/ops.hpp"
 
 namespace dormie {
@@ -31,12 +32,10 @@ struct Branches {
 class Tree {
   public:
     Tree(const Machine &machine, const Branches &branches);
-    ~Tree();
 
-    // The answer of each row, where its value +- half_widths (terminals x c) has one, or `unsettled`; and the kernel
-    // values that took. `values` as in Dense::decide.
-    void decide(const Rows &rows, const double *half_widths, Team &team, int64_t *answers, int64_t *evaluations,
-                double *values) const;
+    // Decides rows whose value +- half_widths (terminals x c) has one answer. It keeps `owner`, which has this and the
+    // half-widths, alive.
+    std::shared_ptr<const Stage> stage(const double *half_widths, std::shared_ptr<const void> owner) const;
 
     // The value of each row, rows x outputs, the terminal it ends at, and the kernel values that took.
     void walk(const Rows &rows, Team &team, double *values, int64_t *terminals, int64_t *evaluations) const;
@@ -50,6 +49,7 @@ class Tree {
 
   private:
     class Block;
+    class Descent;
     struct Node {
         double threshold;
         int32_t children[2];
@@ -59,9 +59,7 @@ class Tree {
     // In multiply-adds: the kernel function and the sorting at a node; the answer of a row.
     static constexpr double node_work = 256, row_work = 512;
 
-    // Calls finish(row number, terminal, values, worker) once for each row.
-    template <class Finish> void each_row(const Rows &rows, Team &team, const Finish &finish) const;
-
+    int rows_at_once() const;
     void lay_out_node(ptrdiff_t number);
     void lay_out_weights(ptrdiff_t terminal);
     ptrdiff_t depth_of(ptrdiff_t terminal) const { return b_.offsets[terminal + 1] - b_.offsets[terminal]; }
@@ -74,7 +72,6 @@ class Tree {
     ptrdiff_t met_stride_ = 0;  // as many kernel values as a row may meet, in whole vectors
     Aligned<double> weights_;   // of each terminal, those of an output together, in whole vectors
     std::vector<ptrdiff_t> weights_at_;
-    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

@@ -21,7 +21,9 @@
 #include "core/machine.hpp"
 #include "core/rows.hpp"
 #include "core/rules.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
+#include "python/array_view.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -33,7 +35,6 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Counts = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IndexMatrix = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // An array of A or of B: which one is asked when it is read.
@@ -55,55 +56,30 @@ template <class T, class... Shape> NewArray<T, sizeof...(Shape)> new_array(T *&d
     return {data, {size_t(shape)...}, owner};
 }
 
-// What a stage decides: answers (numbers of classes, or outputs where they are the answer), which rows are settled, and
-// how many kernel evaluations each took.
-using AnswerArray = std::variant<NewNumbers, NewOutputs>;
-using Decisions = std::tuple<AnswerArray, NewFlags, NewNumbers>;
 // Middles and radii, or low and high ends.
 using Intervals = std::tuple<NewOutputs, NewOutputs>;
 
-inline std::unique_ptr<Rows> strided(const AnyMatrix &x) {
-    const ptrdiff_t n = x.shape(0), d = x.shape(1), rs = x.stride(0), cs = x.stride(1);
-    if (x.dtype() == nb::dtype<float>())
-        return std::make_unique<StridedRows<float>>(static_cast<const float *>(x.data()), n, d, rs, cs);
-    if (x.dtype() == nb::dtype<double>())
-        return std::make_unique<StridedRows<double>>(static_cast<const double *>(x.data()), n, d, rs, cs);
-    throw nb::type_error("rows must be float32 or float64");
-}
-
-template <class T, class I>
-std::unique_ptr<Rows> csr_of(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr, ptrdiff_t d) {
-    return std::make_unique<CsrRows<T, I>>(static_cast<const T *>(data.data()), static_cast<const I *>(indices.data()),
-                                           static_cast<const I *>(indptr.data()), ptrdiff_t(indptr.shape(0)) - 1, d,
-                                           ptrdiff_t(data.shape(0)));
-}
-
-inline std::unique_ptr<Rows> csr(const AnyVector &data, const AnyVector &indices, const AnyVector &indptr,
-                                 ptrdiff_t d) {
-    if (indptr.shape(0) < 1 || indices.shape(0) != data.shape(0) || indices.dtype() != indptr.dtype())
-        throw nb::value_error("CSR rows: indices must be as many as data, and of the type of indptr");
-    const bool wide = indices.dtype() == nb::dtype<int64_t>();
-    if (!wide && indices.dtype() != nb::dtype<int32_t>()) throw nb::type_error("CSR indices must be int32 or int64");
-    if (data.dtype() == nb::dtype<float>())
-        return wide ? csr_of<float, int64_t>(data, indices, indptr, d)
-                    : csr_of<float, int32_t>(data, indices, indptr, d);
-    if (data.dtype() == nb::dtype<double>())
-        return wide ? csr_of<double, int64_t>(data, indices, indptr, d)
-                    : csr_of<double, int32_t>(data, indices, indptr, d);
-    throw nb::type_error("rows must be float32 or float64");
+// The numbers of some rows; None where there are none, the usual case: an array takes its time.
+inline std::optional<NewNumbers> numbers_of(const std::vector<ptrdiff_t> &rows) {
+    if (rows.empty()) return std::nullopt;
+    int64_t *number;
+    auto array = new_array(number, rows.size());
+    std::copy(rows.begin(), rows.end(), number);
+    return array;
 }
 
 // Checked rows as Python has them: an array, or a SciPy matrix in CSR form. Keeps the arrays alive.
 class RowsArgument {
   public:
-    explicit RowsArgument(const nb::object &rows) {
-        if (nb::try_cast(rows, matrix_)) {
+    explicit RowsArgument(nb::handle rows) {
+        if (matrix_.view(rows)) {
             rows_ = strided(matrix_);
             return;
         }
         if (!nb::hasattr(rows, "indptr")) throw nb::type_error("rows must be a matrix, or in CSR form");
-        for (const char *part : {"data", "indices", "indptr"})
-            if (!nb::try_cast(rows.attr(part), parts_.emplace_back()))
+        const char *names[] = {"data", "indices", "indptr"};
+        for (int i = 0; i < 3; i++)
+            if (!parts_[i].view(rows.attr(names[i])) || !parts_[i].is_vector())
                 throw nb::type_error("CSR rows: data, indices and indptr must be contiguous vectors");
         rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(rows.attr("shape")[1]));
     }
@@ -111,8 +87,50 @@ class RowsArgument {
     const Rows &operator*() const { return *rows_; }
 
   private:
-    AnyMatrix matrix_;
-    std::vector<AnyVector> parts_;
+    template <class Number> static std::unique_ptr<Rows> strided_of(const ArrayView &x) {
+        return std::make_unique<StridedRows<Number>>(static_cast<const Number *>(x.data()), x.shape(0), x.shape(1),
+                                                     x.step(0), x.step(1));
+    }
+
+    static std::unique_ptr<Rows> strided(const ArrayView &x) {
+        if (x.dimensions() != 2) throw nb::type_error("rows must be a matrix, or in CSR form");
+        if (x.is<double>()) return strided_of<double>(x);
+        if (x.is<float>()) return strided_of<float>(x);
+        if (x.is<uint8_t>()) return strided_of<uint8_t>(x);
+        if (x.is<uint16_t>()) return strided_of<uint16_t>(x);
+        if (x.is<int8_t>()) return strided_of<int8_t>(x);
+        if (x.is<int16_t>()) return strided_of<int16_t>(x);
+        if (x.is<int32_t>()) return strided_of<int32_t>(x);
+        if (x.is<Half>()) return strided_of<Half>(x);
+        if (x.is<Flag>()) return strided_of<Flag>(x);
+        throw nb::type_error("rows must be float64, float32, float16, int32, int16, uint16, int8, uint8 or bool");
+    }
+
+    template <class T, class I>
+    static std::unique_ptr<Rows> csr_of(const ArrayView &data, const ArrayView &indices, const ArrayView &indptr,
+                                        ptrdiff_t d) {
+        return std::make_unique<CsrRows<T, I>>(
+            static_cast<const T *>(data.data()), static_cast<const I *>(indices.data()),
+            static_cast<const I *>(indptr.data()), indptr.shape(0) - 1, d, data.shape(0));
+    }
+
+    static std::unique_ptr<Rows> csr(const ArrayView &data, const ArrayView &indices, const ArrayView &indptr,
+                                     ptrdiff_t d) {
+        const bool wide = indices.is<int64_t>();
+        if (indptr.shape(0) < 1 || indices.shape(0) != data.shape(0) || indptr.is<int64_t>() != wide)
+            throw nb::value_error("CSR rows: indices must be as many as data, and of the type of indptr");
+        if (!wide && !(indices.is<int32_t>() && indptr.is<int32_t>()))
+            throw nb::type_error("CSR indices must be int32 or int64");
+        if (data.is<float>())
+            return wide ? csr_of<float, int64_t>(data, indices, indptr, d)
+                        : csr_of<float, int32_t>(data, indices, indptr, d);
+        if (data.is<double>())
+            return wide ? csr_of<double, int64_t>(data, indices, indptr, d)
+                        : csr_of<double, int32_t>(data, indices, indptr, d);
+        throw nb::type_error("the data of CSR rows must be float32 or float64");
+    }
+
+    ArrayView matrix_, parts_[3];
     std::unique_ptr<Rows> rows_;
 };
 
@@ -133,9 +151,6 @@ inline bool ctrl_c() {
         }
     throw nb::value_error("rows changed while they were read");
 }
-
-// A multiply-add takes about 20 ps: below this many for each thread, starting another costs more than it saves.
-inline constexpr double work_per_thread = 2e6;
 
 // A machine whose arrays are kept alive.
 class Kept {
@@ -170,6 +185,7 @@ class Kept {
             bias.data(),
             map_data(center_),
             map_data(scale_),
+            inverse_data(),
             {constant_.data(), slope_.data(), nb::cast<double>(margin["gain"]), nb::cast<double>(margin["start"]),
              nb::cast<int>(margin["degree"])}};
     }
@@ -184,20 +200,27 @@ class Kept {
         return part.data();
     }
 
+    // Null where an inverse would be below the normal range, or above it.
+    const double *inverse_data() {
+        if (!scale_.is_valid()) return nullptr;
+        for (size_t j = 0; j < scale_.shape(0); j++) inverse_.push_back(1 / scale_(j));
+        const bool normal = std::all_of(inverse_.begin(), inverse_.end(), [](double x) { return std::isnormal(x); });
+        return normal ? inverse_.data() : nullptr;
+    }
+
     const Matrix points_, weights_;
     const Vector bias_, center_, scale_, constant_, slope_;  // the arrays themselves: Python's may have been converted
+    std::vector<double> inverse_;
 };
 
 // The threads of a call that does not say how many: see backend.py.
 inline std::atomic<int> default_threads = 1;
 
-// Runs work(team) without the GIL, with as many threads as the multiply-adds are worth; threads 0: the default.
-template <class Work>
-void run_on(const Machine &machine, const Rows &rows, int threads, double multiply_adds, const Work &work) {
+// Runs work(team) without the GIL. threads 0: the default.
+template <class Work> void run_on(const Machine &machine, const Rows &rows, int threads, const Work &work) {
     if (rows.d != machine.features) throw nb::value_error("wrong number of columns");
-    const double useful = multiply_adds / work_per_thread;
-    if (threads < 1) threads = default_threads;
-    Team team(useful < 2 ? 1 : std::max(1, int(std::min<double>(threads, useful))), ctrl_c);
+    Call call(ctrl_c);
+    Team team(call, threads < 1 ? default_threads.load() : threads);
     try {
         nb::gil_scoped_release released;
         work(team);
@@ -208,30 +231,24 @@ void run_on(const Machine &machine, const Rows &rows, int threads, double multip
     }
 }
 
-// What a stage decides: a number for each row, and the outputs where they are the answer.
-class Answers {
-  public:
-    Answers(const Machine &machine, ptrdiff_t n) : n_(n), numbers_(new_array(numbers, n)) {
-        if (machine.rule.kind == RuleKind::value) values_ = new_array(values, n, machine.outputs);
-    }
+// The same with as many threads as so many multiply-adds are worth.
+template <class Work>
+void run_on(const Machine &machine, const Rows &rows, int threads, double multiply_adds, const Work &work) {
+    run_on(machine, rows, threads, [&](Team &team) {
+        Team few = team.of(team.threads_for(multiply_adds));
+        work(few);
+    });
+}
 
-    AnswerArray array() const { return values ? AnswerArray(values_) : AnswerArray(numbers_); }
-
-    NewFlags settled() const {
-        bool *flag;
-        auto array = new_array(flag, n_);
-        for (ptrdiff_t i = 0; i < n_; i++) flag[i] = numbers[i] != unsettled;
-        return array;
-    }
-
-    int64_t *numbers = nullptr;
-    double *values = nullptr;
-
-  private:
-    const ptrdiff_t n_;
-    const NewNumbers numbers_;
-    NewOutputs values_;
+// A stage as Python hands it to a cascade: one, or several that take turns.
+struct BoundStage {
+    std::vector<std::shared_ptr<const Stage>> stages;
 };
+
+// Keeps several things alive for as long as a stage needs them.
+template <class... Things> std::shared_ptr<const void> keeping(const Things &...things) {
+    return std::make_shared<std::tuple<Things...>>(things...);
+}
 
 // Every method takes rows, then its own arguments, which `names` are of, and last the number of threads.
 template <class Bound, class Result, class... Args, class... Names>
@@ -239,13 +256,14 @@ void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)
                const char *words, const Names &...names) {
     cls.def(
         name,
-        [method](const Bound &self, const nb::object &rows, Args... args) {
+        [method](const Bound &self, nb::handle rows, Args... args) {
             return (self.*method)(*RowsArgument(rows), args...);
         },
         words, "rows"_a, names..., "threads"_a = 0);
 }
 
 // One for each stage, in a file of its own.
+void bind_cascade(nb::module_ &m);
 void bind_champion(nb::module_ &m);
 void bind_dense(nb::module_ &m);
 void bind_source_sum(nb::module_ &m);

@@ -14,29 +14,23 @@ class BoundChampion {
         : kept_(std::move(kept)),
           points_(points),
           weights_(weights),
-          size_{int64_t(points.shape(0))},
-          rho_(size_t(kept_->machine.outputs)),
           champion_(kept_->machine, guess(), checked(members, starts)) {}
 
-    Decisions decide(const Rows &rows, int threads) const {
-        int64_t *count;
-        Answers answers(kept_->machine, rows.n);
-        auto counts = new_array(count, rows.n);
-        run_on(kept_->machine, rows, threads, champion_.work(rows.n),
-               [&](Team &team) { champion_.decide(rows, team, answers.numbers, count); });
-        return {answers.array(), answers.settled(), counts};
-    }
+    static BoundStage stage(const std::shared_ptr<BoundChampion> &self) { return {{self->champion_.stage(self)}}; }
 
   private:
     static void require(bool fits) {
         if (!fits) throw nb::value_error("the arrays of the champion do not fit the machine");
     }
 
-    Vectors guess() const {
-        const Machine &m = kept_->machine;
+    Machine guess() const {
+        Machine m = kept_->machine;
         require(m.rule.kind == RuleKind::vote && points_.shape(0) >= 1 && weights_.shape(0) == points_.shape(0) &&
                 ptrdiff_t(points_.shape(1)) == m.features && ptrdiff_t(weights_.shape(1)) == m.outputs);
-        return {ptrdiff_t(points_.shape(0)), 1, points_.data(), size_.data(), weights_.data(), rho_.data()};
+        m.points_count = ptrdiff_t(points_.shape(0));
+        m.points = points_.data();
+        m.weights = weights_.data();
+        return m;
     }
 
     // Before anything reads the arrays, they are known to fit. That they name all the points that count, Python checks.
@@ -52,8 +46,6 @@ class BoundChampion {
 
     const std::shared_ptr<Kept> kept_;
     const Matrix points_, weights_;
-    const std::vector<int64_t> size_;
-    const std::vector<double> rho_;  // 0: the guess is judged without half-widths
     const Champion champion_;
 };
 
@@ -63,8 +55,7 @@ void bind_champion(nb::module_ &m) {
     nb::class_<BoundChampion> champion(m, "Champion", "A class that wins all its pairs of a one-vs-one vote.");
     champion.def(nb::init<std::shared_ptr<Kept>, Matrix, Matrix, const Counts &, const Counts &>(), "machine"_a,
                  "points"_a, "weights"_a, "members"_a, "starts"_a);
-    bind_rows(champion, "decide", &BoundChampion::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.");
+    champion.def("stage", &BoundChampion::stage, "The stage that decides rows.");
 }
 
 }  // namespace dormie

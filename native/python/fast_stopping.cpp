@@ -12,15 +12,6 @@ class BoundFastStopping {
     BoundFastStopping(std::shared_ptr<Kept> kept, int one_sided)
         : kept_(std::move(kept)), stopping_(kept_->machine, OneSided(one_sided)) {}
 
-    Decisions decide(const Rows &rows, int threads) const {
-        int64_t *term;
-        Answers answers(kept_->machine, rows.n);
-        auto terms = new_array(term, rows.n);
-        run_on(kept_->machine, rows, threads, stopping_.work(rows.n),
-               [&](Team &team) { stopping_.decide(rows, team, answers.numbers, term, answers.values); });
-        return {answers.array(), answers.settled(), terms};
-    }
-
     Intervals interval(const Rows &rows, ptrdiff_t budget, int threads) const {
         double *low, *high;
         auto lows = new_array(low, rows.n, kept_->machine.outputs);
@@ -29,6 +20,8 @@ class BoundFastStopping {
                [&](Team &team) { stopping_.interval(rows, budget, team, low, high); });
         return {lows, highs};
     }
+
+    static BoundStage stage(const std::shared_ptr<BoundFastStopping> &self) { return {{self->stopping_.stage(self)}}; }
 
   private:
     const std::shared_ptr<Kept> kept_;
@@ -43,8 +36,7 @@ void bind_fast_stopping(nb::module_ &m) {
         nb::init<std::shared_ptr<Kept>, int>(), "machine"_a, "one_sided"_a,
         "The points of the machine are in the order in which they are added. one_sided: which rows have no negative "
         "kernel value, 0 none, 1 those without negative mapped coordinates, 2 all.");
-    bind_rows(fast_stopping, "decide", &BoundFastStopping::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.");
+    fast_stopping.def("stage", &BoundFastStopping::stage, "The stage that decides rows.");
     bind_rows(fast_stopping, "interval", &BoundFastStopping::interval,
               "Low and high ends of every output after `budget` terms, rounded up to whole tiles of 32.", "budget"_a);
 }

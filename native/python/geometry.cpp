@@ -20,14 +20,8 @@ class BoundGeometry {
                                      rho.data(), coordinate_norms.data(), weight_norms.data(), misfit.data(),
                                      factor_error.data(), factor_norm.data()}) {}
 
-    Decisions decide(const Rows &rows, ptrdiff_t budget, int threads) const {
-        int64_t *step;
-        Answers answers(kept_->machine, rows.n);
-        auto steps = new_array(step, rows.n);
-        budget = check(budget);
-        run_on(kept_->machine, rows, threads, geometry_.work(rows.n, budget),
-               [&](Team &team) { geometry_.decide(rows, budget, team, answers.numbers, step, answers.values); });
-        return {answers.array(), answers.settled(), steps};
+    static BoundStage stage(const std::shared_ptr<BoundGeometry> &self, ptrdiff_t budget) {
+        return {{self->geometry_.stage(self->check(budget), self)}};
     }
 
     Intervals interval(const Rows &rows, ptrdiff_t budget, int threads) const {
@@ -70,11 +64,10 @@ class BoundGeometry {
 
 class BoundWalk {
   public:
-    BoundWalk(std::shared_ptr<BoundGeometry> bound, const Vector &row) : bound_(std::move(bound)) {
-        const Machine &machine = bound_->geometry().machine();
-        const StridedRows<double> rows(row.data(), 1, ptrdiff_t(row.shape(0)), 0, 1);
-        run_on(machine, rows, 1, 0,
-               [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows); });
+    BoundWalk(std::shared_ptr<BoundGeometry> bound, Vector row)
+        : bound_(std::move(bound)), row_(row), rows_(row_.data(), 1, ptrdiff_t(row_.shape(0)), row_.shape(0), 1) {
+        run_on(bound_->geometry().machine(), rows_, 1,
+               [&](Team &) { walk_ = std::make_unique<Geometry::Walk>(bound_->geometry(), rows_); });
     }
 
     // Of the next landmarks; throws nb::stop_iteration at the end.
@@ -93,6 +86,8 @@ class BoundWalk {
 
   private:
     const std::shared_ptr<BoundGeometry> bound_;
+    const Vector row_;
+    const StridedRows<double> rows_;
     std::unique_ptr<Geometry::Walk> walk_;
 };
 
@@ -104,8 +99,7 @@ void bind_geometry(nb::module_ &m) {
                           Vector>(),
                  "machine"_a, "points"_a, "factor"_a, "coordinates"_a, "norms"_a, "rho"_a, "coordinate_norms"_a,
                  "weight_norms"_a, "misfit"_a, "factor_error"_a, "factor_norm"_a);
-    bind_rows(geometry, "decide", &BoundGeometry::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.", "budget"_a);
+    geometry.def("stage", &BoundGeometry::stage, "budget"_a, "The stage that decides rows.");
     bind_rows(geometry, "interval", &BoundGeometry::interval,
               "Middles and radii of every output after `budget` landmarks.", "budget"_a);
     nb::class_<BoundWalk>(m, "Walk", "The intervals of one row, some landmarks at a time.")
@@ -114,7 +108,7 @@ void bind_geometry(nb::module_ &m) {
         .def("__next__", &BoundWalk::next, "Middles and radii after each of the next landmarks.");
     geometry.def(
         "walk",
-        [](std::shared_ptr<BoundGeometry> self, const Vector &row) {
+        [](std::shared_ptr<BoundGeometry> self, Vector row) {
             return std::make_unique<BoundWalk>(std::move(self), row);
         },
         "row"_a, "The intervals of one row, some landmarks at a time.");

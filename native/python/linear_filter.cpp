@@ -12,14 +12,12 @@ class BoundLinearFilter {
     BoundLinearFilter(std::shared_ptr<Kept> kept, Matrix vectors, Vector bias)
         : kept_(std::move(kept)), vectors_(vectors), bias_(bias), filter_(kept_->machine, checked(), bias.data()) {}
 
-    std::tuple<AnswerArray, NewFlags> decide(const Rows &rows, Vector low, Vector high, int threads) const {
-        const Machine &m = kept_->machine;
+    // low, high: of each output.
+    static BoundStage stage(const std::shared_ptr<BoundLinearFilter> &self, Vector low, Vector high) {
+        const Machine &m = self->kept_->machine;
         if (ptrdiff_t(low.shape(0)) != m.outputs || ptrdiff_t(high.shape(0)) != m.outputs)
             throw nb::value_error("there must be a low and a high threshold for each output");
-        Answers answers(m, rows.n);
-        run_on(m, rows, threads, filter_.work(rows.n),
-               [&](Team &team) { filter_.decide(rows, {low.data(), high.data()}, team, answers.numbers); });
-        return {answers.array(), answers.settled()};
+        return {{self->filter_.stage({low.data(), high.data()}, keeping(self, low, high))}};
     }
 
     NewOutputs outputs(const Rows &rows, int threads) const {
@@ -51,8 +49,7 @@ void bind_linear_filter(nb::module_ &m) {
     nb::class_<BoundLinearFilter> linear_filter(m, "LinearFilter",
                                                 "One vector per output, and thresholds (DeCoste & Mazzoni 2003).");
     linear_filter.def(nb::init<std::shared_ptr<Kept>, Matrix, Vector>(), "machine"_a, "vectors"_a, "bias"_a);
-    bind_rows(linear_filter, "decide", &BoundLinearFilter::decide, "Answers, and whether each row is settled.", "low"_a,
-              "high"_a);
+    linear_filter.def("stage", &BoundLinearFilter::stage, "low"_a, "high"_a, "The stage that decides rows.");
     bind_rows(linear_filter, "outputs", &BoundLinearFilter::outputs, "Outputs of the linear machine.");
 }
 

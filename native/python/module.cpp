@@ -52,6 +52,7 @@ NB_MODULE(_native, m) {
         .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, Matrix, Matrix, Vector, Vector, Vector,
                       const Kept::Numbers &>(),
              "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a);
+    bind_cascade(m);
     bind_champion(m);
     bind_dense(m);
     bind_source_sum(m);

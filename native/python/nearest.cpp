@@ -25,16 +25,12 @@ class BoundNearest {
         }
     }
 
-    Decisions decide(const Rows &rows, Cube low, Cube high, int threads) const {
-        int64_t *term;
-        Answers answers(kept_->machine, rows.n);
-        auto terms = new_array(term, rows.n);
+    static BoundStage stage(const std::shared_ptr<BoundNearest> &self, Cube low, Cube high) {
+        const Nearest &nearest = *self->nearest_;
         for (const Cube &part : {low, high})
-            require(ptrdiff_t(part.shape(0)) == nearest_->steps() && ptrdiff_t(part.shape(1)) == nearest_->cells() &&
-                    ptrdiff_t(part.shape(2)) == nearest_->comparisons());
-        run_on(kept_->machine, rows, threads, nearest_->work(rows.n),
-               [&](Team &team) { nearest_->decide(rows, {low.data(), high.data()}, team, answers.numbers, term); });
-        return {answers.array(), answers.settled(), terms};
+            require(ptrdiff_t(part.shape(0)) == nearest.steps() && ptrdiff_t(part.shape(1)) == nearest.cells() &&
+                    ptrdiff_t(part.shape(2)) == nearest.comparisons());
+        return {{nearest.stage({low.data(), high.data()}, keeping(self, low, high))}};
     }
 
     std::tuple<NewArray<double, 3>, NewNumbers> sums(const Rows &rows, int threads) const {
@@ -93,8 +89,7 @@ void bind_nearest(nb::module_ &m) {
         nb::init<std::shared_ptr<Kept>, Matrix, const Counts &, const Vector &, const Matrix &, const IndexMatrix &>(),
         "machine"_a, "basis"_a, "steps"_a, "foresight"_a, "centers"_a, "orders"_a,
         "centers and orders without rows: every row has an order of its own, and foresight counts.");
-    bind_rows(nearest, "decide", &BoundNearest::decide,
-              "Answers, whether each row is settled, and its kernel evaluations.", "low"_a, "high"_a);
+    nearest.def("stage", &BoundNearest::stage, "low"_a, "high"_a, "The stage that decides rows.");
     bind_rows(nearest, "sums", &BoundNearest::sums,
               "Partial sums after each step, rows x steps x outputs, and the cell of each row.");
     bind_rows(nearest, "order", &BoundNearest::order, "The points in the order of each row.");

@@ -17,14 +17,9 @@ class BoundReducedSet {
           sizes_(sizes.data(), sizes.data() + sizes.shape(0)),
           set_(kept_->machine, checked()) {}
 
-    Decisions decide(const Rows &rows, double caution, int threads) const {
+    static BoundStage stage(const std::shared_ptr<BoundReducedSet> &self, double caution) {
         if (!(caution >= 0 && std::isfinite(caution))) throw nb::value_error("caution must be finite and at least 0");
-        int64_t *count;
-        Answers answers(kept_->machine, rows.n);
-        auto counts = new_array(count, rows.n);
-        run_on(kept_->machine, rows, threads, set_.work(rows.n),
-               [&](Team &team) { set_.decide(rows, caution, team, answers.numbers, count, answers.values); });
-        return {answers.array(), answers.settled(), counts};
+        return {{self->set_.stage(caution, self)}};
     }
 
     Intervals interval(const Rows &rows, ptrdiff_t level, int threads) const {
@@ -67,9 +62,8 @@ void bind_reduced_set(nb::module_ &m) {
     nb::class_<BoundReducedSet> reduced_set(m, "ReducedSet", "A few vectors for all (Burges & Schölkopf 1997).");
     reduced_set.def(nb::init<std::shared_ptr<Kept>, Matrix, Counts, Matrix, Matrix>(), "machine"_a, "points"_a,
                     "sizes"_a, "weights"_a, "rho"_a);
-    bind_rows(reduced_set, "decide", &BoundReducedSet::decide,
-              "Answers, whether each row is settled, and its kernel evaluations. caution: a factor on rho.",
-              "caution"_a);
+    reduced_set.def("stage", &BoundReducedSet::stage, "caution"_a,
+                    "The stage that decides rows. caution: a factor on rho.");
     bind_rows(reduced_set, "interval", &BoundReducedSet::interval, "Middles and radii of every output at a level.",
               "level"_a);
 }

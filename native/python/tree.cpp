@@ -20,15 +20,9 @@ class BoundTree {
           offsets_(offsets.data(), offsets.data() + offsets.shape(0)),
           tree_(kept_->machine, checked(children.shape(1))) {}
 
-    Decisions decide(const Rows &rows, Matrix half_widths, int threads) const {
-        int64_t *count;
-        Answers answers(kept_->machine, rows.n);
-        auto counts = new_array(count, rows.n);
-        require(half_widths.shape(0) == constants_.shape(0) && half_widths.shape(1) == constants_.shape(1));
-        run_on(kept_->machine, rows, threads, tree_.work(rows.n), [&](Team &team) {
-            tree_.decide(rows, half_widths.data(), team, answers.numbers, count, answers.values);
-        });
-        return {answers.array(), answers.settled(), counts};
+    static BoundStage stage(const std::shared_ptr<BoundTree> &self, Matrix half_widths) {
+        require(half_widths.shape(0) == self->constants_.shape(0) && half_widths.shape(1) == self->constants_.shape(1));
+        return {{self->tree_.stage(half_widths.data(), keeping(self, half_widths))}};
     }
 
     std::tuple<NewOutputs, NewNumbers, NewNumbers> walk(const Rows &rows, int threads) const {
@@ -88,8 +82,7 @@ void bind_tree(nb::module_ &m) {
     nb::class_<BoundTree> tree(m, "Tree", "Support vector trees (Ukkonen 2010).");
     tree.def(nb::init<std::shared_ptr<Kept>, Matrix, Vector, const IndexMatrix &, const Counts &, Matrix, Matrix>(),
              "machine"_a, "points"_a, "thresholds"_a, "children"_a, "offsets"_a, "weights"_a, "constants"_a);
-    bind_rows(tree, "decide", &BoundTree::decide, "Answers, whether each row is settled, and its kernel evaluations.",
-              "half_widths"_a);
+    tree.def("stage", &BoundTree::stage, "half_widths"_a, "The stage that decides rows.");
     bind_rows(tree, "walk", &BoundTree::walk, "Values, the terminal each row ends at, and its kernel evaluations.");
 }
 

@@ -5,10 +5,12 @@
 #include <stdexcept>
 
 #include "simd/ops.hpp"
+#include "simd/row_ops.hpp"
 
 namespace dormie {
 
 #define DORMIE_DECLARE(isa)                  \
+    extern const RowOps row_ops_##isa;       \
     extern const Ops<float> float_ops_##isa; \
     extern const Ops<double> double_ops_##isa;
 DORMIE_DECLARE(baseline)
@@ -22,13 +24,15 @@ namespace {
 struct InstructionSet {
     const char *name;
     bool supported;
+    const RowOps *row_ops;
     const Ops<float> *float_ops;
     const Ops<double> *double_ops;
 };
 
 // Worst to best.
 std::vector<InstructionSet> instruction_sets() {
-    std::vector<InstructionSet> sets = {{"baseline", true, &float_ops_baseline, &double_ops_baseline}};
+    std::vector<InstructionSet> sets = {
+        {"baseline", true, &row_ops_baseline, &float_ops_baseline, &double_ops_baseline}};
 #ifdef DORMIE_X86_64
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
@@ -36,8 +40,8 @@ std::vector<InstructionSet> instruction_sets() {
     const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
-    sets.push_back({"v3", v3, &float_ops_v3, &double_ops_v3});
-    sets.push_back({"v4", v4, &float_ops_v4, &double_ops_v4});
+    sets.push_back({"v3", v3, &row_ops_v3, &float_ops_v3, &double_ops_v3});
+    sets.push_back({"v4", v4, &row_ops_v4, &float_ops_v4, &double_ops_v4});
 #endif
     return sets;
 }
@@ -63,6 +67,7 @@ const InstructionSet &chosen() {
 
 }  // namespace
 
+const RowOps &row_ops() { return *chosen().row_ops; }
 template <> const Ops<float> &ops<float>() { return *chosen().float_ops; }
 template <> const Ops<double> &ops<double>() { return *chosen().double_ops; }
 

@@ -1,7 +1,7 @@
-// How a row is made ready, compiled with tile.cpp for each instruction set: with few vectors this takes longer than
-// their products.
+// How rows are read, measured and made ready, compiled with tile.cpp for each instruction set.
 #pragma once
 #include "simd/ops.hpp"
+#include "simd/row_ops.hpp"
 #include "simd/vec.hpp"
 #if defined(__AVX512VL__)
 #include <immintrin.h>
@@ -9,52 +9,117 @@
 
 namespace {
 
-template <class T> void widen(const T *x, ptrdiff_t d, double *to) {
-    for (ptrdiff_t j = 0; j < d; j++) to[j] = double(x[j]);
+// The numbers of one type, one after the other.
+template <class Number, class T> inline void convert(const void *x, ptrdiff_t n, T *to) {
+    const Number *from = static_cast<const Number *>(x);
+    for (ptrdiff_t i = 0; i < n; i++) to[i] = T(dormie::value_of(from[i]));
 }
 
-template <class T> void map_row(const T *x, const T *center, const T *scale, ptrdiff_t d, T *to) {
-    for (ptrdiff_t j = 0; j < d; j++) to[j] = (x[j] - center[j]) / scale[j];
+template <class T> void convert_type(dormie::NumberType type, const void *x, ptrdiff_t n, T *to) {
+    switch (type) {
+        case dormie::NumberType::float32: return convert<float>(x, n, to);
+        case dormie::NumberType::float64: return convert<double>(x, n, to);
+        case dormie::NumberType::float16: return convert<dormie::Half>(x, n, to);
+        case dormie::NumberType::flag: return convert<dormie::Flag>(x, n, to);
+        case dormie::NumberType::uint8: return convert<uint8_t>(x, n, to);
+        case dormie::NumberType::int8: return convert<int8_t>(x, n, to);
+        case dormie::NumberType::uint16: return convert<uint16_t>(x, n, to);
+        case dormie::NumberType::int16: return convert<int16_t>(x, n, to);
+        case dormie::NumberType::int32: return convert<int32_t>(x, n, to);
+    }
 }
 
-// In chunks, as squared_norm of norm.hpp, so that chains of roundings stay short.
-inline double sum_of_squares(const double *x, ptrdiff_t d) {
+void map_rows(const double *x, ptrdiff_t count, ptrdiff_t d, const double *center, const double *scale,
+              const double *inverse, double *to) {
+    for (ptrdiff_t r = 0; r < count; r++, x += d, to += d) {
+        if (inverse)
+            for (ptrdiff_t j = 0; j < d; j++) to[j] = (x[j] - center[j]) * inverse[j];
+        else
+            for (ptrdiff_t j = 0; j < d; j++) to[j] = (x[j] - center[j]) / scale[j];
+    }
+}
+
+// As many doubles as a register has, of numbers of type T; of the first k only, and 0 for the rest.
+template <class T> inline Vec<double> wide_load(const T *x) {
+    typedef T Few __attribute__((vector_size(lanes<double> * sizeof(T))));
+    Few few;
+    memcpy(&few, x, sizeof few);
+    return __builtin_convertvector(few, Vec<double>);
+}
+template <class T> inline Vec<double> wide_load(const T *x, int k) {
+    T few[lanes<double>] = {};
+    for (int i = 0; i < k; i++) few[i] = x[i];
+    return wide_load<T>(few);
+}
+#if defined(__AVX512VL__)
+template <> inline Vec<double> wide_load<double>(const double *x, int k) {
+    return (Vec<double>)_mm512_maskz_loadu_pd(__mmask8((1u << k) - 1), x);
+}
+template <> inline Vec<double> wide_load<float>(const float *x, int k) {
+    typedef float Few __attribute__((vector_size(lanes<double> * sizeof(float))));
+    return __builtin_convertvector((Few)_mm256_maskz_loadu_ps(__mmask8((1u << k) - 1), x), Vec<double>);
+}
+#endif
+
+// The squares of a chunk of a row, lane by lane, and the negated number of its non-zeros.
+struct Squares {
+    typedef decltype(Vec<double>{} != 0) Count;
+    Vec<double> sum = {};
+    Count zeros = {};
+
+    template <bool counting> void add(Vec<double> v) {
+        sum += v * v;
+        if constexpr (counting) zeros += v != 0;
+    }
+};
+
+template <bool counting, class T> inline Squares squares_of(const T *x, ptrdiff_t n) {
     constexpr int N = lanes<double>;
-    double sum = 0;
-    for (ptrdiff_t from = 0; from < d; from += dormie::chunk) {
-        const ptrdiff_t to = d - from < dormie::chunk ? d : from + dormie::chunk;
-        Vec<double> part = {};
-        ptrdiff_t j = from;
-        for (; j + N <= to; j += N) part += load(x + j) * load(x + j);
-        double rest[N] = {};
-        for (int k = 0; j < to; j++, k++) rest[k] = x[j];
-        part += load(rest) * load(rest);
-        sum += sum_lanes<double>(part);
-    }
-    return sum;
+    Squares squares;
+    ptrdiff_t j = 0;
+    for (; j + N <= n; j += N) squares.add<counting>(wide_load(x + j));
+    if (j < n) squares.add<counting>(wide_load(x + j, int(n - j)));
+    return squares;
 }
 
-template <class T> double round_row(const double *x, ptrdiff_t d, T *to, ptrdiff_t *nonzeros) {
-    int32_t count = 0;
-    for (ptrdiff_t j = 0; j < d; j++) {
-        to[j] = T(x[j]);
-        count += to[j] != T(0);
+// Four rows at a time, whose lanes are added up together: in the same order as those of one. In chunks, so that chains
+// of roundings stay short.
+template <bool counting, class T>
+inline void measure_rows(const T *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+    for (ptrdiff_t r = 0; r < count; r += 4) {
+        const int several = count - r < 4 ? int(count - r) : 4;
+        double sums[4] = {}, part[4];
+        Squares found[4];
+        Squares::Count counts[4] = {};
+        for (ptrdiff_t from = 0; from < d; from += dormie::chunk) {
+            const ptrdiff_t n = d - from < dormie::chunk ? d - from : dormie::chunk;
+            for (int k = 0; k < 4; k++) {
+                found[k] = squares_of<counting>(x + (r + (k < several ? k : 0)) * d + from, n);
+                if constexpr (counting) counts[k] -= found[k].zeros;
+            }
+            sum_lanes_of_four<double>(found[0].sum, found[1].sum, found[2].sum, found[3].sum, part);
+            for (int k = 0; k < 4; k++) sums[k] += part[k];
+        }
+        for (int k = 0; k < several; k++) {
+            squares[r + k] = sums[k];
+            int32_t all = counting ? 0 : int32_t(d);
+            for (int lane = 0; counting && lane < lanes<double>; lane++) all += int32_t(counts[k][lane]);
+            nonzeros[r + k] = all;
+        }
     }
-    *nonzeros = count;
-    return sum_of_squares(x, d);
 }
 
-template <class T, bool whole> inline void group_of(const T *rows, int count, ptrdiff_t d, T *to) {
+template <class T> void measure(const T *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+    if (d <= dormie::features_not_counted) return measure_rows<false>(x, count, d, squares, nonzeros);
+    measure_rows<true>(x, count, d, squares, nonzeros);
+}
+
+template <class T> void group(const T *const *rows, int count, ptrdiff_t d, T *to) {
     constexpr int R = group_rows_;
+    const T *row[R];
+    for (int r = 0; r < R; r++) row[r] = rows[r < count ? r : 0];
     for (ptrdiff_t j = 0; j < d; j++)
-        for (int r = 0; r < R; r++) to[j * R + r] = whole || r < count ? rows[r * d + j] : T(0);
-}
-
-template <class T> void group(const T *rows, int count, ptrdiff_t d, T *to) {
-    if (count >= group_rows_)
-        group_of<T, true>(rows, count, d, to);
-    else
-        group_of<T, false>(rows, count, d, to);
+        for (int r = 0; r < R; r++) to[j * R + r] = row[r][j];
 }
 
 // Every value is written, and what is 0 is written over by the next: no branch to mispredict.

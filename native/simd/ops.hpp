@@ -13,6 +13,8 @@ template <class T> inline constexpr int tile_width = 128 / sizeof(T);
 // A panel is the unit of summation: its terms are added in T, panels are added in double.
 inline constexpr int panel_tiles = 8;
 template <class T> inline constexpr int panel_width = panel_tiles * tile_width<T>;
+// No instruction set has more rows in a group: see Ops::group_rows.
+inline constexpr int most_group_rows = 8;
 // What the length of a vector is rounded up to: no instruction set has longer registers than 64 bytes.
 template <class T> constexpr ptrdiff_t padded(ptrdiff_t n) {
     constexpr ptrdiff_t whole = 64 / sizeof(T);
@@ -48,25 +50,33 @@ template <class T> struct TileChunk {
     int tiles;
 };
 
+// A few rows as they lie one below the other, with their offsets; and the points of a panel, their weights for the one
+// output, and the sizes of those, rounded up.
+template <class T> struct FewRows {
+    const T *rows;
+    const T *offset;
+    ptrdiff_t d;
+    int count;
+};
+template <class T> struct FewPoints {
+    const T *points;
+    ptrdiff_t tile_stride;
+    int tiles;
+    const T *lane_offset, *weights, *largest;
+};
+
 template <class T> struct Ops {
     const char *name;
     int group_rows;       // rows that share one pass over a tile
     int list_tiles;       // tiles that share one pass over a row's non-zeros
     int weigh_roundings;  // the longest chain of roundings in one weighted panel sum, weights' own included
 
-    // A row in double, and through the input map: to[j] = (x[j] - center[j]) / scale[j]
-    void (*widen)(const T *x, ptrdiff_t d, double *to);
-    void (*map_row)(const T *x, const T *center, const T *scale, ptrdiff_t d, T *to);
-
-    // Rounds a row to T, counts the non-zeros of that, and returns the sum of squares of the row itself
-    double (*round_row)(const double *x, ptrdiff_t d, T *to, ptrdiff_t *nonzeros);
-
     // Place and value of the non-zeros among x[0..n); returns how many. Up to a vector more may be written over.
     int (*list_nonzeros)(const T *x, int n, int32_t *index, T *value);
 
-    // A group of rows side by side, as group_products reads it: to[j * group_rows + r] = rows[r * d + j] for r < count,
-    // and 0 for the rest of the group
-    void (*group)(const T *rows, int count, ptrdiff_t d, T *to);
+    // A group of rows side by side, as group_products reads it: to[j * group_rows + r] = rows[r][j] for r < count; the
+    // first row stands for the rest of the group
+    void (*group)(const T *const *rows, int count, ptrdiff_t d, T *to);
 
     // out[r * stride + lane] (+)= sum_j rows[j * group_rows + r] * tile[j * tile_width + lane], j < length <= chunk
     void (*group_products)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
@@ -84,6 +94,12 @@ template <class T> struct Ops {
     // sums[which[o]] += values . weights[o], rows of weights panel_width apart; each dot product is summed in T, over n
     // values (whole tiles), and added in double
     void (*weigh)(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums);
+
+    // sums[r] += sum_i weights[i] 2^(rows[r] . points[i] + lane_offset[i] + row_offset[r]), for rows of d <= chunk
+    // features and one panel of points; errors[r] likewise with the weights `largest`, unless it is null. The products,
+    // kernel values and weighted sums of the functions above in one, with the same bits. Skipping zeros would not pay:
+    // of 54 features with 12 non-zeros it took twice as long
+    void (*rbf_sums)(const FewRows<T> &rows, const FewPoints<T> &points, double *sums, double *errors);
 
     // out[k] = x . points[which[k] * stride ...] for k < n; both are padded with zeros to `length`, whole vectors
     void (*dots)(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, int n, ptrdiff_t length, T *out);

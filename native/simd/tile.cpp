@@ -7,12 +7,15 @@
 
 namespace {
 
+using dormie::FewPoints;
+using dormie::FewRows;
 using dormie::KernelKind;
 using dormie::Nonzeros;
 using dormie::RowTerms;
 using dormie::tile_width;
 using dormie::TileChunk;
 
+static_assert(group_rows_ <= dormie::most_group_rows);
 constexpr int column_vectors = 2;  // vectors of a tile that are in registers at once in group_products
 
 // distances: of squared differences in place of products.
@@ -151,6 +154,81 @@ void weigh(const T *values, const T *weights, int n, const int32_t *which, int o
     }
 }
 
+// Weighted sums of the rbf values of one row, vector after vector: even ones and odd ones apart, as in weigh_some.
+template <class T, int several> struct RbfSums {
+    Vec<T> even[several] = {}, odd[several] = {};
+
+    // v: products with the vector of lanes that begins at `lane`.
+    void add(const FewPoints<T> &points, int lane, Vec<T> v, T row_offset) {
+        const Vec<T> values = exp2_nonpositive<T>(v + load(points.lane_offset + lane) + row_offset);
+        const bool is_odd = lane / lanes<T> % 2;
+        for (int k = 0; k < several; k++)
+            (is_odd ? odd : even)[k] += values * load((k == 0 ? points.weights : points.largest) + lane);
+    }
+};
+
+// Adds the lanes up, those of four vectors at a time.
+template <class T, class Sum> inline void add_lanes(int count, double *out, const Sum &sum) {
+    for (int r = 0; r < count; r += 4) {
+        double four[4];
+        sum_lanes_of_four<T>(sum(r), sum(r + 1 < count ? r + 1 : r), sum(r + 2 < count ? r + 2 : r),
+                             sum(r + 3 < count ? r + 3 : r), four);
+        for (int k = 0; k < 4 && r + k < count; k++) out[r + k] += four[k];
+    }
+}
+
+// R rows share every vector of points, `tiles` of which are in registers at once.
+template <class T, int several, int R, int tiles>
+inline void rbf_sums_of(const FewRows<T> &rows, int first, const FewPoints<T> &points, int from,
+                        RbfSums<T, several> *sum) {
+    constexpr int V = column_vectors, W = tile_width<T>, N = lanes<T>;
+    const T *row = rows.rows + first * rows.d;
+    for (int column = 0; column < W; column += V * N) {
+        const T *t = points.points + from * points.tile_stride + column;
+        Vec<T> product[tiles][R][V] = {};
+        for (ptrdiff_t j = 0; j < rows.d; j++)
+            for (int r = 0; r < R; r++) {
+                const Vec<T> x = all(row[r * rows.d + j]);
+                for (int m = 0; m < tiles; m++)
+                    for (int v = 0; v < V; v++)
+                        product[m][r][v] += x * load(t + m * points.tile_stride + j * W + v * N);
+            }
+        for (int m = 0; m < tiles; m++)
+            for (int r = 0; r < R; r++)
+                for (int v = 0; v < V; v++)
+                    sum[r].add(points, (from + m) * W + column + v * N, product[m][r][v], rows.offset[first + r]);
+    }
+}
+
+// The columns of a tile must come in order: the lanes of one vector after those of the one before.
+template <class T> constexpr bool one_column = column_vectors * lanes<T> == tile_width<T>;
+
+template <class T, int several, int R>
+inline void rbf_sums_of_rows(const FewRows<T> &rows, int first, const FewPoints<T> &points, double *sums,
+                             double *errors) {
+    constexpr int together = one_column<T> && R <= 2 ? 4 : 1;  // few rows leave registers for more points
+    RbfSums<T, several> sum[R];
+    int tile = 0;
+    for (; tile + together <= points.tiles; tile += together)
+        rbf_sums_of<T, several, R, together>(rows, first, points, tile, sum);
+    for (; tile < points.tiles; tile++) rbf_sums_of<T, several, R, 1>(rows, first, points, tile, sum);
+    for (int k = 0; k < several; k++)
+        add_lanes<T>(R, (k == 0 ? sums : errors) + first, [&](int r) { return sum[r].even[k] + sum[r].odd[k]; });
+}
+
+template <class T, int several>
+inline void rbf_sums_of_all(const FewRows<T> &rows, const FewPoints<T> &points, double *sums, double *errors) {
+    constexpr int R = group_rows_;
+    int r = 0;
+    for (; r + R <= rows.count; r += R) rbf_sums_of_rows<T, several, R>(rows, r, points, sums, errors);
+    if (r + R / 2 <= rows.count) rbf_sums_of_rows<T, several, R / 2>(rows, r, points, sums, errors), r += R / 2;
+    for (; r < rows.count; r++) rbf_sums_of_rows<T, several, 1>(rows, r, points, sums, errors);
+}
+
+template <class T> void rbf_sums(const FewRows<T> &rows, const FewPoints<T> &points, double *sums, double *errors) {
+    errors ? rbf_sums_of_all<T, 2>(rows, points, sums, errors) : rbf_sums_of_all<T, 1>(rows, points, sums, errors);
+}
+
 // Two sums for each point, so that no addition waits for the one before.
 template <class T, int several>
 inline void dots_of(const T *x, const T *points, ptrdiff_t stride, const int32_t *which, ptrdiff_t length, T *out) {
@@ -250,9 +328,6 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             group_rows_,
             list_tiles_,
             weigh_roundings_<T>,
-            widen<T>,
-            map_row<T>,
-            round_row<T>,
             list_nonzeros<T>,
             group<T>,
             group_products<T>,
@@ -260,11 +335,16 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             list_products<T>,
             kernel_values<T>,
             weigh<T>,
+            rbf_sums<T>,
             dots<T>,
             solve<T>,
             project<T>,
             exp2_array<T>,
             peak<T>};
+}
+
+constexpr dormie::RowOps row_table() {
+    return {convert_type<double>, convert_type<float>, map_rows, measure<double>, measure<float>};
 }
 
 }  // namespace
@@ -277,6 +357,8 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
 namespace dormie {
 extern const Ops<float> DORMIE_JOIN(float_ops_, DORMIE_ISA);
 extern const Ops<double> DORMIE_JOIN(double_ops_, DORMIE_ISA);
+extern const RowOps DORMIE_JOIN(row_ops_, DORMIE_ISA);
+const RowOps DORMIE_JOIN(row_ops_, DORMIE_ISA) = row_table();
 const Ops<float> DORMIE_JOIN(float_ops_, DORMIE_ISA) = table<float>(DORMIE_TEXT(DORMIE_ISA));
 const Ops<double> DORMIE_JOIN(double_ops_, DORMIE_ISA) = table<double>(DORMIE_TEXT(DORMIE_ISA));
 }  // namespace dormie

@@ -5,7 +5,6 @@
 
 #include "core/machine.hpp"
 #include "core/rounding.hpp"
-#include "core/rows.hpp"
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/row_block.hpp"
@@ -15,22 +14,12 @@ namespace dormie {
 // Numbers a row has in the sums: its outputs, what rounding may have done to each, and room for one sum.
 inline ptrdiff_t sums_width(const Machine &m) { return 2 * m.outputs + 1; }
 
-// What one thread needs to evaluate a block.
-template <class T> struct Workspace {
-    Workspace(const Machine &m, int rows, bool grouped = false)
-        : block(m, rows, grouped),
-          values(size_t(rows + ops<T>().group_rows) * panel_stride<T>),
-          errors(panel_width<T>),
-          sums(size_t(rows * sums_width(m))) {}
+// Room for what becomes of a block of rows at one panel.
+template <class T> struct PanelValues {
+    explicit PanelValues(int rows)
+        : values(Aligned<T>::unwritten(size_t(rows + ops<T>().group_rows) * panel_stride<T>)), errors(panel_width<T>) {}
 
-    void fill(const RowRange &range) {
-        block.fill(range);
-        std::fill(sums.begin(), sums.end(), 0.0);
-    }
-
-    RowBlock<T> block;
     Aligned<T> values, errors;
-    std::vector<double> sums;
 };
 
 // Whether the errors of kernel values have sizes of their own: else they are the values (rbf), or 1.
@@ -64,13 +53,14 @@ void weigh_row(const Machine &m, const Rounding<T> &rounding, const LaneWeights<
 }
 
 template <class T, bool radii>
-void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space, double *sums) {
+void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowBlock<T> &rows,
+               const PanelValues<T> &space, double *sums) {
     const int lanes = packed.tiles_of(panel) * tile_width<T>;
     const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
     T *errors = radii && own_error_sizes(m) ? space.errors.get() : nullptr;
-    space.block.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
-    for (int r = 0; r < space.block.count(); r++) {
-        const RowTraits &row = space.block.row(r);
+    rows.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
+    for (int r = 0; r < rows.count(); r++) {
+        const RowTraits &row = rows.row(r);
         const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         evaluate_row<T>(m, row, errors ? rounding.slack() : T(0), lane_offset, lanes, values, errors);
@@ -81,17 +71,17 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Works
 
 // The same for rbf by squared distances; `packed` has the points as they are (see unscaled).
 template <class T, bool radii>
-void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, Workspace<T> &space,
-                            double *sums) {
+void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowBlock<T> &rows,
+                            const PanelValues<T> &space, double *sums) {
     const int lanes = packed.tiles_of(panel) * tile_width<T>;
     const T *lane_offset = packed.lane_offset.get() + panel * panel_width<T>;
-    space.block.distances(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
-    for (int r = 0; r < space.block.count(); r++) {
+    rows.distances(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
+    for (int r = 0; r < rows.count(); r++) {
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values,
                                nullptr, lanes);
-        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, space.block.row(r)), packed.panel_weights[panel].all(),
-                            lanes, values, nullptr, sums + r * sums_width(m));
+        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, rows.row(r)), packed.panel_weights[panel].all(), lanes,
+                            values, nullptr, sums + r * sums_width(m));
     }
 }
 

@@ -1,13 +1,12 @@
-// A few dozen rows made ready for the tiles: mapped, rounded to the number type, and laid out either in groups that
-// share a pass over a tile, or as lists of non-zeros, whichever the block's zeros make cheaper. The two give the same
-// bits, because a product with 0 leaves a sum as it is: so a row's outputs do not depend on its neighbours.
+// Rows of a block arranged for the tiles: either in groups that share a pass over a tile, or as lists of non-zeros,
+// whichever their zeros make cheaper. The two give the same bits, because a product with 0 leaves a sum as it is: so a
+// row's outputs do not depend on its neighbours.
 #pragma once
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <numeric>
 #include <vector>
 
-#include "core/rows.hpp"
+#include "core/laid_out.hpp"
 #include "core/sizes.hpp"
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
@@ -16,31 +15,27 @@ namespace dormie {
 
 template <class T> class RowBlock {
   public:
-    // grouped: whether rows are always laid out in groups, which distances need.
+    // grouped: whether rows are always in groups, which distances need.
     RowBlock(const Machine &machine, int capacity, bool grouped = false)
-        : machine_(machine),
+        : features_(machine.features),
           always_grouped_(grouped),
           chunks_((machine.features + chunk - 1) / chunk),
-          wide_(machine.features),
-          plain_(size_t(capacity) * machine.features),
-          rows_(capacity) {}
+          which_(size_t(capacity)) {}
 
-    void fill(const RowRange &range) {
-        count_ = range.count;
-        for (int r = 0; r < count_; r++) fill_row(range.rows, range.number(r), r);
-        lay_out();
+    // All rows of a block, or some of them.
+    void arrange(const LaidOut &rows) {
+        std::iota(which_.begin(), which_.begin() + rows.count(), 0);
+        arrange(rows, rows.count());
+    }
+    void arrange(const LaidOut &rows, const int *which, int count) {
+        std::copy_n(which, count, which_.begin());
+        arrange(rows, count);
     }
 
     // Only the rows numbered in `kept` (ascending) stay, closed up.
     void keep(const std::vector<int> &kept) {
-        const ptrdiff_t d = machine_.features;
-        for (int r = 0; r < int(kept.size()); r++) {
-            if (kept[r] == r) continue;
-            rows_[r] = rows_[kept[r]];
-            std::copy_n(plain_.get() + kept[r] * d, d, plain_.get() + r * d);
-        }
-        count_ = int(kept.size());
-        lay_out();
+        for (size_t r = 0; r < kept.size(); r++) which_[r] = which_[kept[r]];
+        arrange(*rows_, int(kept.size()));
     }
 
     // Row r stays where it is, but its products are not wanted any more: as a list it costs nothing from now on.
@@ -49,9 +44,11 @@ template <class T> class RowBlock {
     }
 
     int count() const { return count_; }
-    const RowTraits &row(int r) const { return rows_[r]; }
+    // Which row of the block is row r.
+    int place(int r) const { return which_[r]; }
+    const RowTraits &row(int r) const { return rows_->traits(which_[r]); }
     // The row itself, mapped and rounded.
-    const T *values(int r) const { return plain_.get() + r * machine_.features; }
+    const T *values(int r) const { return rows_->template row<T>(which_[r]); }
 
     // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane].
     void products(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
@@ -70,65 +67,46 @@ template <class T> class RowBlock {
     int groups() const { return (count_ + group_rows() - 1) / group_rows(); }
     int padded_rows() const { return groups() * group_rows(); }
 
-  private:
     // A multiply-add of the row form costs as much as this many of the group form: its tile comes from the second-level
     // cache, the group form's from registers.
     static constexpr double nonzeros_cost = 2;
 
-    void lay_out() {
+  private:
+    // The first `count` of which_.
+    void arrange(const LaidOut &rows, int count) {
+        rows_ = &rows;
+        count_ = count;
         size_t nonzeros = 0;
-        for (int r = 0; r < count_; r++) nonzeros += size_t(rows_[r].nonzeros);
-        by_nonzeros_ =
-            !always_grouped_ && nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(machine_.features);
+        for (int r = 0; r < count_; r++) nonzeros += size_t(row(r).nonzeros);
+        by_nonzeros_ = !always_grouped_ && nonzeros_cost * double(nonzeros) < double(padded_rows()) * double(features_);
         if (by_nonzeros_)
             list_nonzeros(nonzeros);
         else
             group();
     }
 
-    void fill_row(const Rows &rows, ptrdiff_t i, int r) {
-        const ptrdiff_t d = machine_.features;
-        const double *x = rows.row(i, wide_.data());
-        if (machine_.center) {
-            ops<double>().map_row(x, machine_.center, machine_.scale, d, wide_.data());
-            x = wide_.data();
-        }
-        RowTraits &row = rows_[r];
-        T *to = plain_.get() + r * d;
-        const double norm2 = ops<T>().round_row(x, d, to, &row.nonzeros);
-        if (!(norm2 <= std::numeric_limits<double>::max())) rows.require_finite(i);
-        row.norm = std::sqrt(norm2);
-        row.far = far_out(machine_.kernel, norm2);
-        row.lost = norm_lost(machine_.kernel, x, d, norm2);
-        const ScaleOffset terms = row_terms(machine_.kernel, norm2);
-        row.scale = terms.scale;
-        row.offset = terms.offset;
-        if (row.far) {
-            std::fill_n(to, d, T(0));
-            row.nonzeros = 0;
-        }
-    }
-
     void group() {
-        const ptrdiff_t d = machine_.features;
         const int R = group_rows();
-        const size_t needed = size_t(padded_rows()) * d;
-        if (grouped_size_ < needed) grouped_ = Aligned<T>(grouped_size_ = needed);
-        for (int r = 0; r < count_; r += R)
-            ops<T>().group(plain_.get() + r * d, std::min(R, count_ - r), d, grouped_.get() + r * d);
+        const size_t needed = size_t(padded_rows() * features_);
+        if (grouped_size_ < needed) grouped_ = Aligned<T>::unwritten(grouped_size_ = needed);
+        for (int first = 0; first < count_; first += R) {
+            const T *some[most_group_rows];
+            const int several = std::min(R, count_ - first);
+            for (int r = 0; r < several; r++) some[r] = values(first + r);
+            ops<T>().group(some, several, features_, grouped_.get() + first * features_);
+        }
     }
 
     void list_nonzeros(size_t nonzeros) {
-        const ptrdiff_t d = machine_.features;
         constexpr size_t beyond = 64 / sizeof(T);  // see Ops::list_nonzeros
         if (index_.size() < nonzeros + beyond) index_.resize(nonzeros + beyond), value_.resize(nonzeros + beyond);
         bounds_.resize(size_t(count_) * (chunks_ + 1));
         int32_t *bound = bounds_.data(), at = 0;
         for (int r = 0; r < count_; r++) {
-            const T *x = plain_.get() + r * d;
+            const T *x = values(r);
             *bound++ = at;
-            for (ptrdiff_t j = 0; j < d; j += chunk) {
-                const int length = d - j < chunk ? int(d - j) : chunk;
+            for (ptrdiff_t j = 0; j < features_; j += chunk) {
+                const int length = features_ - j < chunk ? int(features_ - j) : chunk;
                 at += ops<T>().list_nonzeros(x + j, length, index_.data() + at, value_.data() + at);
                 *bound++ = at;
             }
@@ -137,7 +115,7 @@ template <class T> class RowBlock {
 
     // Chunk by chunk, so that the tile's chunk stays in the first-level cache while the groups go by.
     template <class Sum> void by_groups(Sum sum, const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
-        const ptrdiff_t d = machine_.features;
+        const ptrdiff_t d = features_;
         const int R = group_rows();
         for (int t = 0; t < tiles; t++)
             for (ptrdiff_t j = 0; j < d; j += chunk)
@@ -171,15 +149,15 @@ template <class T> class RowBlock {
         return k + 1 == chunks_ && tile + 2 * step < packed.tiles ? chunk_of(packed, tile + step, 0) : nullptr;
     }
 
-    const Machine &machine_;
+    const LaidOut *rows_ = nullptr;
+    const ptrdiff_t features_;
     const bool always_grouped_;
     const ptrdiff_t chunks_;
+    std::vector<int> which_;
     int count_ = 0;
     bool by_nonzeros_ = false;
-    std::vector<double> wide_;
-    Aligned<T> plain_, grouped_;
+    Aligned<T> grouped_;
     size_t grouped_size_ = 0;
-    std::vector<RowTraits> rows_;
     std::vector<int32_t> index_, bounds_;  // bounds_: chunks + 1 a row
     std::vector<T> value_;
 };

@@ -15,8 +15,9 @@ import scipy.sparse
 from dormie.machine.kernels import RBF, Custom
 from dormie.machine.rows import check_rows
 from dormie.machine.rules import Sign
-from dormie.numerics.evaluate import FullSum
+from dormie.methods.dense import Dense
 from tests.machine.predictors import MACHINE, METHODS, WHOLE, predictor_of
+from tests.methods.stages import traced
 from tests.properties.strategies import by_hand, machine
 
 FAST = predictor_of(MACHINE)
@@ -253,9 +254,8 @@ def test_the_first_value_that_is_not_finite_is_named_whichever_thread_finds_one(
     rows[150:, 7] = np.nan
     matrix = form(rows)
     for _ in range(5):
-        core: Any = FullSum(made).core
         with pytest.raises(ValueError, match="row 150, column 7 is NaN"):
-            core.decide(matrix, True, 4)
+            traced(Dense(made).native(1.0), matrix, 4)
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, pd.DataFrame], ids=["dense", "csr", "pandas"])

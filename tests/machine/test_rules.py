@@ -16,6 +16,7 @@ from dormie.machine import Floats
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
 from dormie.methods.dense import Dense
+from tests.methods.stages import traced
 from tests.oracles import full_sum as naive
 from tests.oracles import source_sum as naive_source
 from tests.properties.checks import core
@@ -55,7 +56,7 @@ def _naive_answer(rule: Rule, outputs: Any) -> int:
 def _judge(rule: Rule, outputs: Floats) -> Any:
     """The native core's answers at given outputs: a machine that is nothing but its bias, once a row."""
     machines = [by_hand(RBF(1.0), np.zeros((0, 1)), np.zeros((0, len(g))), g, rule) for g in outputs]
-    return np.array([core(machine).decide(np.zeros((1, 1)), False, 1)[0][0] for machine in machines])
+    return np.array([traced(core(machine).float32_stage(), np.zeros((1, 1)), 1).answers[0] for machine in machines])
 
 
 @every_rule

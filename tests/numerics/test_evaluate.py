@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote
+from tests.methods.stages import traced
 from tests.properties import checks
 from tests.properties.strategies import KERNELS, adversarial_machines, by_hand, machine
 
@@ -138,7 +139,7 @@ def test_powers_that_overflow_in_float32_settle_nothing() -> None:
     made = by_hand(Polynomial(1.0, 0.0, 2), [[1e10], [1e9]], [1e-30, -1.0])
     checks.intervals_hold(made, [[1e10]])
     checks.answers_agree(made, np.array([[1e10]]))
-    assert checks.core(made).decide(np.array([[1e10]]), True, 1)[0].tolist() == [0]
+    assert traced(checks.core(made).certified_stage(), np.array([[1e10]])).answers.tolist() == [0]
 
 
 def test_points_and_rows_too_far_out_for_their_norms_are_far_apart() -> None:
@@ -202,9 +203,9 @@ def test_near_ties_are_refined_and_clear_rows_are_not() -> None:
     rule, rows = OneVsOneVote(np.arange(3)), rng.normal(size=(200, 2))
     tied = by_hand(RBF(1.0), np.vstack([points, points]), np.vstack([weights, -weights * (1 + 1e-10)]), 0.0, rule)
     checks.answers_agree(tied, rows)
-    assert np.mean(np.equal(checks.core(tied).decide(rows, True, 1)[1], 160)) > 0.5
+    assert np.mean(traced(checks.core(tied).certified_stage(), rows).evaluations == 160) > 0.5
     clear = by_hand(RBF(1.0), points, rng.uniform(-0.01, 0.01, size=(40, 3)), np.array([3.0, 3.0, -3.0]), rule)
-    assert checks.core(clear).decide(rows, True, 1)[1] == 40
+    assert (traced(checks.core(clear).certified_stage(), rows).evaluations == 40).all()
 
 
 def test_exp2_keeps_to_its_stated_error() -> None:
@@ -217,7 +218,7 @@ def test_scales_and_offsets_that_leave_the_range_of_float32_settle_nothing(coef0
     made = by_hand(Normalized(Polynomial(1.0, coef0, 1)), np.full((32, 1), 2.0), np.ones(32), -100.0)
     rows = np.array([[size]])
     checks.intervals_hold(made, rows)
-    assert checks.core(made).decide(rows, True, 1)[0].tolist() == [0]
+    assert traced(checks.core(made).certified_stage(), rows).answers.tolist() == [0]
 
 
 def _lost_in_sums(features: int, unit: float) -> Floats:

@@ -94,7 +94,7 @@ def test_intervals_of_all_certified_stages_intersect_within_the_budget(moons: tu
     )
     rows = moons[1][:50]
     for budget, shares in {7: (0, 7), 8: (8, 0), 20: (16, 4), 64: (16, 32)}.items():
-        ends = [stage.interval(rows, share) for stage, share in zip((few, geometry), shares, strict=True)]
+        ends = [few.interval(rows, shares[0]), geometry.interval(rows, shares[1])]
         low, high = np.maximum(ends[0][0], ends[1][0])[:, 0], np.minimum(ends[0][1], ends[1][1])[:, 0]
         found = fast.interval(rows, budget=budget)
         np.testing.assert_allclose(found, (low, high))

@@ -8,7 +8,6 @@ import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
 from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense, Float32Dense
+from dormie.numerics import reference
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk
@@ -59,13 +59,17 @@ class _CountingSum(FullSum):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.decided: list[Any] = []
-        core: Any = self.core
-        self.core: Any = SimpleNamespace(prepare=core.prepare, outputs=core.outputs, decide=self._decide)
-        self._decide_in_core = core.decide
+        self.core = _CountingCore(machine, self.decided)
 
-    def _decide(self, rows: Any, certified: bool) -> Any:
-        self.decided.append(rows)
-        return self._decide_in_core(rows, certified)
+
+class _CountingCore(reference.Dense):
+    def __init__(self, machine: Machine, decided: list[Any]) -> None:
+        super().__init__(machine)
+        self._decided = decided
+
+    def decide(self, rows: Any) -> Any:
+        self._decided.append(rows)
+        return super().decide(rows)
 
 
 # As MACHINE, with points enough for rows to be like or unlike them.

@@ -11,7 +11,8 @@ namespace dormie {
 namespace {
 
 constexpr int W = tile_width<float>;
-constexpr ptrdiff_t most_rows = 128;
+constexpr int most_rows = 128;       // of one cell
+constexpr ptrdiff_t room = 1 << 20;  // numbers in the rows that wait: 4 MiB
 
 // The points that an order names, one below the other.
 std::vector<double> gathered(const Machine &m, const int32_t *order, ptrdiff_t count) {
@@ -21,64 +22,52 @@ std::vector<double> gathered(const Machine &m, const int32_t *order, ptrdiff_t c
     return out;
 }
 
-// Rows in blocks that each lie in one cell. Rows without a cell are in none.
-class CellBlocks {
+}  // namespace
+
+// Rows by their cells, and those of one cell on their way, closed up as they are settled.
+class NearestByCell::Many final : public Block {
   public:
-    CellBlocks(const Rows &rows, const std::vector<ptrdiff_t> &cells) : rows_(rows), numbers_(cells.size()) {
-        std::iota(numbers_.begin(), numbers_.end(), 0);
-        std::stable_sort(numbers_.begin(), numbers_.end(),
-                         [&](ptrdiff_t a, ptrdiff_t b) { return cells[a] < cells[b]; });
-        for (ptrdiff_t i = 0; i < rows.n; i++) {
-            const ptrdiff_t cell = cells[numbers_[i]];
-            if (cell < 0) continue;
-            if (begins_.empty() || i - begins_.back() == most_rows || cell != cells[numbers_[i - 1]])
-                begins_.push_back(i);
-        }
-        begins_.push_back(rows.n);
+    Many(const NearestByCell &nearest, int capacity)
+        : n_(nearest),
+          rows_(n_.machine_, std::min(capacity, most_rows)),
+          values_(Sketch::room(std::min(capacity, most_rows))),
+          nearness_(n_.half_squares_.size()),
+          order_(size_t(capacity)),
+          cells_(size_t(capacity)),
+          progress_(size_t(std::min(capacity, most_rows))),
+          sums_(progress_.size() * size_t(n_.machine_.outputs)) {
+        open_.reserve(progress_.size());
     }
 
-    ptrdiff_t count() const { return ptrdiff_t(begins_.size()) - 1; }
-    int largest() const { return int(most_rows); }
-    RowRange operator[](ptrdiff_t block) const {
-        return {rows_, numbers_.data(), begins_[block], int(begins_[block + 1] - begins_[block])};
+    void walk(const LaidOut &rows, const Visit &visit) override {
+        std::iota(order_.begin(), order_.begin() + rows.count(), 0);
+        for (int from = 0; from < rows.count(); from += most_rows)
+            assign(rows, from, std::min(rows.count() - from, most_rows));
+        std::stable_sort(order_.begin(), order_.begin() + rows.count(),
+                         [&](int a, int b) { return cells_[a] < cells_[b]; });
+        for (int from = 0, count; from < rows.count(); from += count) {
+            const ptrdiff_t cell = cells_[order_[from]];
+            count = 1;
+            while (count < most_rows && from + count < rows.count() && cells_[order_[from + count]] == cell) count++;
+            if (cell >= 0) walk_cell(rows, from, count, cell, visit);
+        }
     }
 
   private:
-    const Rows &rows_;
-    std::vector<ptrdiff_t> numbers_;  // of rows, cell by cell
-    std::vector<ptrdiff_t> begins_;   // where each block of them begins, and the end of the last
-};
-
-}  // namespace
-
-// Rows of one cell on their way, closed up as they are settled.
-class NearestByCell::Block {
-  public:
-    Block(const NearestByCell &nearest, int capacity)
-        : n_(nearest),
-          rows_(n_.machine_, capacity),
-          values_(Sketch::room(capacity)),
-          nearness_(n_.half_squares_.size()),
-          progress_(capacity),
-          sums_(size_t(capacity * n_.machine_.outputs)) {
-        open_.reserve(capacity);
-    }
-
-    void fill(const RowRange &range) { rows_.fill(range); }
-
-    // The cell of every row, or -1 where numbers are too large.
-    void assign(ptrdiff_t *cells) {
+    // The cells of some rows, or -1 where numbers are too large.
+    void assign(const LaidOut &rows, int from, int count) {
+        rows_.arrange(rows, order_.data() + from, count);
         n_.sketch_.components(rows_, values_.get());
-        for (int r = 0; r < rows_.count(); r++) cells[r] = cell_of(r);
+        for (int r = 0; r < count; r++) cells_[from + r] = cell_of(r);
     }
 
-    // Adds the terms of the rows, all of one cell, as far as visit lets each go.
-    void walk(const RowRange &range, ptrdiff_t cell, const Visit &visit, int worker) {
+    void walk_cell(const LaidOut &rows, int from, int many, ptrdiff_t cell, const Visit &visit) {
         const Packed<float> &packed = *n_.packed_[cell];
         const int32_t *order = n_.orders_.data() + cell * n_.steps_.back();
         const ptrdiff_t c = n_.machine_.outputs;
-        for (int r = 0; r < rows_.count(); r++) {
-            progress_[r] = {range.number(r), cell, 0, 0};
+        rows_.arrange(rows, order_.data() + from, many);
+        for (int r = 0; r < many; r++) {
+            progress_[r] = {rows_.place(r), cell, 0, 0};
             std::copy_n(n_.machine_.bias, c, sums_.data() + r * c);
         }
         // As many tiles as there were before: few rows go on, and they have more to make up for.
@@ -88,14 +77,12 @@ class NearestByCell::Block {
             const int count = int(std::min<int64_t>(tiles * W, n_.steps_.back() - tile * W));
             open_.clear();
             for (int r = 0; r < rows_.count(); r++)
-                if (!settles(r, packed.lane_offset.get() + tile * W, int(tiles) * W, order + tile * W, count, visit,
-                             worker))
+                if (!settles(r, packed.lane_offset.get() + tile * W, int(tiles) * W, order + tile * W, count, visit))
                     open_.push_back(r);
             keep_open();
         }
     }
 
-  private:
     ptrdiff_t cell_of(int r) {
         const RowTraits &row = rows_.row(r);
         const float *z = values_.get() + r * panel_stride<float>;
@@ -110,11 +97,10 @@ class NearestByCell::Block {
         return row.far || row.lost ? -1 : best;
     }
 
-    bool settles(int r, const float *offsets, int lanes, const int32_t *order, int count, const Visit &visit,
-                 int worker) {
+    bool settles(int r, const float *offsets, int lanes, const int32_t *order, int count, const Visit &visit) {
         float *values = values_.get() + ptrdiff_t(r) * panel_stride<float>;
         evaluate_row<float>(n_.machine_, rows_.row(r), 0, offsets, lanes, values, nullptr);
-        return n_.add_terms(values, order, count, progress_[r], sums_.data() + r * n_.machine_.outputs, visit, worker);
+        return n_.add_terms(values, order, count, progress_[r], sums_.data() + r * n_.machine_.outputs, visit);
     }
 
     void keep_open() {
@@ -131,6 +117,8 @@ class NearestByCell::Block {
     RowBlock<float> rows_;
     Aligned<float> values_;
     std::vector<float> nearness_;  // of each cell: z.center - |center|^2 / 2
+    std::vector<int> order_;       // rows of the block, by their cells
+    std::vector<ptrdiff_t> cells_;
     std::vector<Progress> progress_;
     std::vector<double> sums_;
     std::vector<int> open_;
@@ -155,36 +143,10 @@ NearestByCell::NearestByCell(const Machine &machine, const double *basis, ptrdif
     }
 }
 
-NearestByCell::~NearestByCell() = default;
-
-std::unique_ptr<NearestByCell::Block> NearestByCell::make_block(int capacity) const {
-    return std::make_unique<Block>(*this, capacity);
+int NearestByCell::rows_at_once() const {
+    return int(std::clamp<ptrdiff_t>(room / machine_.features, 1, most_rows * cells_));
 }
 
-void NearestByCell::walk(const Rows &rows, Team &team, const Visit &visit) const {
-    if (rows.n == 1) return walk_one(rows, team, visit);
-    const std::vector<ptrdiff_t> cells = assign(rows, team);
-    auto make = [&](int count) { return make_block(count); };
-    each_block(CellBlocks(rows, cells), spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
-        block.walk(range, cells[range.number(0)], visit, worker);
-    });
-}
-
-std::vector<ptrdiff_t> NearestByCell::assign(const Rows &rows, Team &team) const {
-    std::vector<ptrdiff_t> cells(size_t(rows.n));
-    auto make = [&](int count) { return make_block(count); };
-    each_block(EqualBlocks(rows, most_rows, team.threads()), spare_, team, make,
-               [&](Block &block, const RowRange &range, int) { block.assign(cells.data() + range.from); });
-    return cells;
-}
-
-void NearestByCell::walk_one(const Rows &rows, Team &team, const Visit &visit) const {
-    auto make = [&](int count) { return make_block(count); };
-    each_block(EqualBlocks(rows, 1, 1), spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
-        ptrdiff_t cell;
-        block.assign(&cell);
-        if (cell >= 0) block.walk(range, cell, visit, worker);
-    });
-}
+std::unique_ptr<Nearest::Block> NearestByCell::block(int rows) const { return std::make_unique<Many>(*this, rows); }
 
 }  // namespace dormie

@@ -11,8 +11,8 @@
 #include "core/aligned.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
-#include "core/spare.hpp"
-#include "core/threads.hpp"
+#include "core/stage.hpp"
+#include "core/team.hpp"
 #include "methods/nearest/sketch.hpp"
 #include "methods/thresholds.hpp"
 #include "tiles/packed.hpp"
@@ -23,8 +23,9 @@ class Nearest {
   public:
     virtual ~Nearest() = default;
 
-    // Answers, or `unsettled`, and the terms that took; thresholds: steps x cells x comparisons().
-    void decide(const Rows &rows, const Thresholds &thresholds, Team &team, int64_t *answers, int64_t *terms) const;
+    // Decides rows by thresholds, steps x cells x comparisons(); evaluations are the terms that each took. It keeps
+    // `owner`, which has this and the thresholds, alive.
+    std::shared_ptr<const Stage> stage(const Thresholds &thresholds, std::shared_ptr<const void> owner) const;
 
     // The partial sums after each step, rows x steps x outputs (NaN where numbers are too large), and each row's cell.
     void sums(const Rows &rows, Team &team, double *out, int64_t *cells) const;
@@ -38,29 +39,42 @@ class Nearest {
     ptrdiff_t comparisons() const { return dormie::comparisons(machine_.rule, machine_.outputs); }
 
   protected:
-    // Of a row: its number, cell, step, sums, and the thread that is at it. True: leave this row.
-    using Visit = std::function<bool(ptrdiff_t, ptrdiff_t, ptrdiff_t, const double *, int)>;
+    // Of a row: its place in the block, cell, step and sums. True: leave this row.
+    using Visit = std::function<bool(int, ptrdiff_t, ptrdiff_t, const double *)>;
 
     // Where a row has got to.
     struct Progress {
-        ptrdiff_t number, cell;
+        int place;
+        ptrdiff_t cell;
         int64_t done;
         ptrdiff_t step;
+    };
+
+    // What one thread needs for a block of rows.
+    class Block {
+      public:
+        virtual ~Block() = default;
+        // Adds the terms of every row, as far as visit lets it go. Rows whose numbers are too large are not visited.
+        virtual void walk(const LaidOut &rows, const Visit &visit) = 0;
     };
 
     // steps: ascending, from 0 where something is foreseen; the last is as many terms as are ever added.
     Nearest(const Machine &machine, std::vector<int64_t> steps, ptrdiff_t cells)
         : machine_(machine), steps_(std::move(steps)), cells_(cells) {}
 
-    virtual void walk(const Rows &rows, Team &team, const Visit &visit) const = 0;
+    virtual int rows_at_once() const = 0;
+    virtual std::unique_ptr<Block> block(int rows) const = 0;
 
     // Adds terms of a row, given their kernel values and points; true once visit said so.
-    bool add_terms(const float *values, const int32_t *points, int count, Progress &at, double *g, const Visit &visit,
-                   int worker) const;
+    bool add_terms(const float *values, const int32_t *points, int count, Progress &at, double *g,
+                   const Visit &visit) const;
 
     const Machine machine_;
     const std::vector<int64_t> steps_;
     const ptrdiff_t cells_;
+
+  private:
+    class Terms;
 };
 
 // Points by the sign of their weight, each sign in tiles of its own; with several outputs all are on one side.
@@ -77,7 +91,6 @@ class NearestByQuery final : public Nearest {
   public:
     NearestByQuery(const Machine &machine, const double *basis, ptrdiff_t components, std::vector<int64_t> steps,
                    double foresight);
-    ~NearestByQuery() override;
 
     // The points in the order of each row, rows x the last step.
     void order(const Rows &rows, Team &team, int64_t *out) const;
@@ -88,10 +101,9 @@ class NearestByQuery final : public Nearest {
     }
 
   private:
-    class Block;
-    void walk(const Rows &rows, Team &team, const Visit &visit) const override;
-    // Calls each(block, row of the block, row number, worker) for every row.
-    template <class Each> void each_row(const Rows &rows, Team &team, const Each &each) const;
+    class Few;
+    int rows_at_once() const override;
+    std::unique_ptr<Block> block(int rows) const override;
 
     const Sketch sketch_;
     const double foresight_;
@@ -104,7 +116,6 @@ class NearestByQuery final : public Nearest {
     const ptrdiff_t stride_;                // of points_
     Aligned<float> points_;                 // scaled as in kernel.hpp, one after the other
     std::vector<float> offsets_;
-    const Spare<Block> spare_;  // for single rows
 };
 
 // The order of the cell whose center is nearest, in few coordinates.
@@ -113,20 +124,15 @@ class NearestByCell final : public Nearest {
     // centers: cells x components; orders: cells x the last step, points of the machine.
     NearestByCell(const Machine &machine, const double *basis, ptrdiff_t components, std::vector<int64_t> steps,
                   const double *centers, const int64_t *orders, ptrdiff_t cells);
-    ~NearestByCell() override;
 
     double work(ptrdiff_t n) const override {
         return double(n) * double(machine_.features + 16) * double(sketch_.components() + steps_.front());
     }
 
   private:
-    class Block;
-    void walk(const Rows &rows, Team &team, const Visit &visit) const override;
-    // Without sorting, and reading the row once.
-    void walk_one(const Rows &rows, Team &team, const Visit &visit) const;
-    // The cell of each row, or -1 where numbers are too large.
-    std::vector<ptrdiff_t> assign(const Rows &rows, Team &team) const;
-    std::unique_ptr<Block> make_block(int capacity) const;
+    class Many;
+    int rows_at_once() const override;
+    std::unique_ptr<Block> block(int rows) const override;
 
     const Sketch sketch_;
     const ptrdiff_t stride_;  // of centers_
@@ -134,7 +140,6 @@ class NearestByCell final : public Nearest {
     std::vector<float> half_squares_;  // |center|^2 / 2
     std::vector<int32_t> all_, orders_;
     std::vector<std::unique_ptr<Packed<float>>> packed_;
-    const Spare<Block> spare_;  // for single rows
 };
 
 }  // namespace dormie

@@ -91,11 +91,12 @@ Sides::Sides(const Machine &m) {
 }
 
 // A few rows, what is foreseen of their terms, and the order of the one at hand.
-class NearestByQuery::Block {
+class NearestByQuery::Few final : public Block {
   public:
-    Block(const NearestByQuery &nearest, int capacity)
+    Few(const NearestByQuery &nearest, int capacity)
         : n_(nearest),
           rows_(n_.machine_, capacity),
+          laid_out_sketches_(n_.sketched_, capacity, {true, false}),
           sketched_rows_(n_.sketched_, capacity),
           values_(Sketch::room(capacity)),
           sketches_(size_t(capacity * n_.sketch_.size())),
@@ -112,11 +113,11 @@ class NearestByQuery::Block {
         for (int side = 0; side < 2; side++) ranking_[side].reserve(n_.sides_.tiles[side]);
     }
 
-    void fill(const RowRange &range) {
-        rows_.fill(range);
+    void start(const LaidOut &rows) {
+        rows_.arrange(rows);
         n_.sketch_.components(rows_, values_.get());
         const ptrdiff_t size = n_.sketch_.size();
-        for (int r = 0; r < range.count; r++) {
+        for (int r = 0; r < rows.count(); r++) {
             const RowTraits &row = rows_.row(r);
             float *sketch = sketches_.get() + r * size;
             const float *z = values_.get() + r * panel_stride<float>;
@@ -124,31 +125,23 @@ class NearestByQuery::Block {
             if (!usable_[r]) std::fill_n(sketch, size, 0.0f);
             std::copy_n(n_.machine_.bias, n_.machine_.outputs, lead_of(r));
         }
-        const StridedRows<float> sketches(sketches_.get(), range.count, size, size, 1);
-        sketched_rows_.fill({sketches, nullptr, 0, range.count});
+        const StridedRows<float> sketches(sketches_.get(), rows.count(), size, size, 1);
+        laid_out_sketches_.read(sketches, 0, rows.count());
+        sketched_rows_.arrange(laid_out_sketches_);
         for (ptrdiff_t p = 0; p < n_.packed_.panels; p++) foresee(p);
     }
 
-    // Adds the terms of row r of the block, as far as visit lets it go.
-    void walk(int r, ptrdiff_t number, const Visit &visit, int worker) {
-        if (!usable_[r]) return;
-        Progress at{number, 0, 0, 0};
-        std::copy_n(lead_of(r), sums_.size(), sums_.data());
-        if (n_.steps_[0] == 0 && visit(at.number, at.cell, at.step++, sums_.data(), worker)) return;
-        start(r);
-        for (size_t step = size_t(at.step); step < n_.steps_.size(); step++) {
-            const int count = int(n_.steps_[step] - at.done);
-            take(r, count);
-            evaluate(r, count);
-            if (n_.add_terms(terms_.get(), points_.data(), count, at, sums_.data(), visit, worker)) return;
-        }
+    void walk(const LaidOut &rows, const Visit &visit) override {
+        start(rows);
+        for (int r = 0; r < rows.count(); r++)
+            if (usable_[r]) walk_row(r, visit);
     }
 
     // The order of one row, -1 throughout where its numbers are too large.
     void order(int r, int64_t *out) {
         const int count = int(n_.steps_.back());
         if (usable_[r]) {
-            start(r);
+            rank(r);
             take(r, count);
         } else {
             std::fill(points_.begin(), points_.end(), -1);
@@ -157,6 +150,19 @@ class NearestByQuery::Block {
     }
 
   private:
+    void walk_row(int r, const Visit &visit) {
+        Progress at{r, 0, 0, 0};
+        std::copy_n(lead_of(r), sums_.size(), sums_.data());
+        if (n_.steps_[0] == 0 && visit(at.place, at.cell, at.step++, sums_.data())) return;
+        rank(r);
+        for (size_t step = size_t(at.step); step < n_.steps_.size(); step++) {
+            const int count = int(n_.steps_[step] - at.done);
+            take(r, count);
+            evaluate(r, count);
+            if (n_.add_terms(terms_.get(), points_.data(), count, at, sums_.data(), visit)) return;
+        }
+    }
+
     // Values of a panel's points in few coordinates, for all rows.
     void foresee(ptrdiff_t panel) {
         const Packed<float> &packed = n_.packed_;
@@ -177,7 +183,7 @@ class NearestByQuery::Block {
     double *lead_of(int r) { return leads_.data() + r * n_.machine_.outputs; }
 
     // Begins the order of a row.
-    void start(int r) {
+    void rank(int r) {
         const float *foreseen = foreseen_of(r), *sizes = n_.place_sizes_.data();
         for (size_t i = 0; i < n_.place_sizes_.size(); i++) {
             const float score = sizes[i] * std::abs(foreseen[i]);
@@ -215,7 +221,9 @@ class NearestByQuery::Block {
     }
 
     const NearestByQuery &n_;
-    RowBlock<float> rows_, sketched_rows_;
+    RowBlock<float> rows_;
+    LaidOut laid_out_sketches_;
+    RowBlock<float> sketched_rows_;
     Aligned<float> values_, sketches_;
     Aligned<float> foreseen_;    // values in few coordinates
     Aligned<int32_t> scores_;    // of the row at hand
@@ -255,23 +263,18 @@ NearestByQuery::NearestByQuery(const Machine &machine, const double *basis, ptrd
     }
 }
 
-NearestByQuery::~NearestByQuery() = default;
-
-template <class Each> void NearestByQuery::each_row(const Rows &rows, Team &team, const Each &each) const {
-    const ptrdiff_t most = std::clamp<ptrdiff_t>(values_at_once / ptrdiff_t(sides_.place.size()), 8, most_rows);
-    const EqualBlocks blocks(rows, most, team.threads());
-    auto make = [&](int count) { return std::make_unique<Block>(*this, count); };
-    each_block(blocks, spare_, team, make, [&](Block &block, const RowRange &range, int worker) {
-        for (int r = 0; r < range.count; r++) each(block, r, range.number(r), worker);
-    });
+int NearestByQuery::rows_at_once() const {
+    return int(std::clamp<ptrdiff_t>(values_at_once / ptrdiff_t(sides_.place.size()), 8, most_rows));
 }
 
-void NearestByQuery::walk(const Rows &rows, Team &team, const Visit &visit) const {
-    each_row(rows, team, [&](Block &block, int r, ptrdiff_t i, int worker) { block.walk(r, i, visit, worker); });
-}
+std::unique_ptr<Nearest::Block> NearestByQuery::block(int rows) const { return std::make_unique<Few>(*this, rows); }
 
 void NearestByQuery::order(const Rows &rows, Team &team, int64_t *out) const {
-    each_row(rows, team, [&](Block &block, int r, ptrdiff_t i, int) { block.order(r, out + i * steps_.back()); });
+    auto make = [&](int count) { return std::make_unique<Few>(*this, count); };
+    each_block(machine_, {true, false}, rows, rows_at_once(), team, make, [&](const LaidOut &laid_out, Few &few) {
+        few.start(laid_out);
+        for (int r = 0; r < laid_out.count(); r++) few.order(r, out + laid_out.number(r) * steps_.back());
+    });
 }
 
 }  // namespace dormie

@@ -17,8 +17,9 @@ A stage is plain data, frozen parameters and a machine: a plan file stores it as
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from dormie.machine.rules import Value
 from dormie.machine.typing import Arrays, Booleans, Integers
 from dormie.methods.fitting import CalibratedFitting, CertifiedFitting
 from dormie.methods.memory import Shapes, Size
+from dormie.numerics import backend
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -81,6 +83,14 @@ class Stage(ABC):
         caution: a factor on measured half-widths, finite and at least 0; certified stages have none
         """
 
+    def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - see NativeStage
+        """The stage at a caution as the native core runs it in a cascade; None if it is computed in Python."""
+        return None
+
+    def finish(self, rows: Any) -> Decisions | None:  # noqa: ARG002 - most leave rows to the next stage
+        """Decide rows that `native` leaves open, all of them; None if the stage leaves such rows to the next one."""
+        return None
+
     @abstractmethod
     def estimate(self, rows: Any) -> Floats:
         """The best guess of every output of checked rows, rows x outputs."""
@@ -98,6 +108,26 @@ class Stage(ABC):
     @abstractmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Stage:
         """Rebuild a stage from its `state`; raises ValueError if the data does not fit the machine."""
+
+
+class NativeStage(Stage):
+    """A stage that the native core runs where there is one, and its twin in NumPy elsewhere."""
+
+    @abstractmethod
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:
+        """What `decide` returns where `native` is None."""
+
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        alone = self._alone(caution)
+        if alone is None:
+            return self.decide_in_numpy(rows, caution)
+        answers, _, evaluations, open_rows = alone.trace(rows)
+        return Decisions(answers, settled_but(open_rows, rows), evaluations)
+
+    @cached_property
+    def _alone(self) -> Callable[[float], backend.extension.Cascade | None]:
+        """From a caution to a cascade of this stage. Typed: True is no caution, though it equals 1.0."""
+        return lru_cache(16, typed=True)(lambda caution: backend.cascade_of([self.native(caution)]))
 
 
 class CertifiedStage(Stage):
@@ -140,6 +170,14 @@ class CalibratedStage(Stage):
     def answers_by_estimate(self) -> bool:
         """Whether every answer of `decide` is the rule's answer to `estimate`."""
         return False
+
+
+def settled_but(open_rows: Integers | None, rows: Any) -> Booleans:
+    """True for all rows but the open ones."""
+    settled = np.ones(rows.shape[0], dtype=np.bool_)
+    if open_rows is not None:
+        settled[open_rows] = False
+    return settled
 
 
 def certified_among(stages: Iterable[Stage | None]) -> list[CertifiedStage]:

@@ -2,6 +2,7 @@
 Native core of dormie; the reference.py of each method says what its class computes.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -14,13 +15,31 @@ class Machine:
 
     def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object]) -> None: ...
 
+class Stage:
+    """A stage that a cascade can run."""
+
+class Cascade:
+    """Stages in order; each sees the rows that no earlier one settled."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None: ...
+
+    def trace(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None]:
+        """
+        Answers, the stage that settled each row, its kernel evaluations, and the numbers of open rows.
+        """
+
+    def predict(self, rows: object, table: object | None, out: object, threads: int = 0) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None:
+        """
+        Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. Returns the numbers of the open rows (None if there are none), which are not written.
+        """
+
 class Champion:
     """A class that wins all its pairs of a one-vs-one vote."""
 
     def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def decide(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
-        """Answers, whether each row is settled, and its kernel evaluations."""
+    def stage(self) -> Stage:
+        """The stage that decides rows."""
 
 class Dense:
     """The full sum of a machine, every term of every row."""
@@ -34,9 +53,18 @@ class Dense:
     def roundings(self) -> int:
         """The most roundings of one term of the sum."""
 
-    @property
-    def has_float32(self) -> bool:
-        """Whether `decide` can do without float64."""
+    def certified_stage(self) -> Stage:
+        """
+        The stage that decides all rows but those within rounding of the decision boundary.
+        """
+
+    def float32_stage(self) -> Stage:
+        """The stage that decides all rows by sums in float32."""
+
+    def outputs_stage(self) -> Stage:
+        """
+        The stage whose answers are the outputs in float64, of rows whose numbers stay in range.
+        """
 
     def outputs(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None]:
         """
@@ -48,11 +76,6 @@ class Dense:
 
     def interval64(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Outputs in float64, and radii that reach the real-number values."""
-
-    def decide(self, rows: object, certified: bool, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], int | Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None]:
-        """
-        Answers, kernel evaluations (one number if all rows took the same), and the numbers of the rows that are still open (None if there are none).
-        """
 
 class SourceSum:
     """The sum of the source model, operation by operation."""
@@ -75,8 +98,8 @@ class FastStopping:
         The points of the machine are in the order in which they are added. one_sided: which rows have no negative kernel value, 0 none, 1 those without negative mapped coordinates, 2 all.
         """
 
-    def decide(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
-        """Answers, whether each row is settled, and its kernel evaluations."""
+    def stage(self) -> Stage:
+        """The stage that decides rows."""
 
     def interval(self, rows: object, budget: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """
@@ -88,8 +111,8 @@ class Geometry:
 
     def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coordinates: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rho: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coordinate_norms: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight_norms: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], misfit: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], factor_error: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], factor_norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def decide(self, rows: object, budget: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
-        """Answers, whether each row is settled, and its kernel evaluations."""
+    def stage(self, budget: int) -> Stage:
+        """The stage that decides rows."""
 
     def interval(self, rows: object, budget: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Middles and radii of every output after `budget` landmarks."""
@@ -110,10 +133,8 @@ class ReducedSet:
 
     def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rho: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def decide(self, rows: object, caution: float, threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
-        """
-        Answers, whether each row is settled, and its kernel evaluations. caution: a factor on rho.
-        """
+    def stage(self, caution: float) -> Stage:
+        """The stage that decides rows. caution: a factor on rho."""
 
     def interval(self, rows: object, level: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Middles and radii of every output at a level."""
@@ -123,8 +144,8 @@ class LinearFilter:
 
     def __init__(self, machine: Machine, vectors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def decide(self, rows: object, low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))]]:
-        """Answers, and whether each row is settled."""
+    def stage(self, low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Stage:
+        """The stage that decides rows."""
 
     def outputs(self, rows: object, threads: int = 0) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """Outputs of the linear machine."""
@@ -137,8 +158,8 @@ class Nearest:
         centers and orders without rows: every row has an order of its own, and foresight counts.
         """
 
-    def decide(self, rows: object, low: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
-        """Answers, whether each row is settled, and its kernel evaluations."""
+    def stage(self, low: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]) -> Stage:
+        """The stage that decides rows."""
 
     def sums(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
         """
@@ -153,8 +174,8 @@ class Tree:
 
     def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], children: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], constants: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def decide(self, rows: object, half_widths: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int = 0) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.bool_], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
-        """Answers, whether each row is settled, and its kernel evaluations."""
+    def stage(self, half_widths: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Stage:
+        """The stage that decides rows."""
 
     def walk(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
         """Values, the terminal each row ends at, and its kernel evaluations."""

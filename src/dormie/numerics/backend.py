@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
@@ -48,6 +48,18 @@ def choose(machine: Machine, native: Callable[[extension.Machine], Native], nump
     """What `native` makes of the native form of a machine; what `numpy` makes where NumPy must be used."""
     core = native_machine(machine)
     return numpy() if core is None else native(core)
+
+
+def stage_of(core: object, *arguments: object) -> extension.Stage | None:
+    """The stage of a native core, made with these arguments; None if the core is a twin in NumPy."""
+    make = getattr(core, "stage", None)
+    return None if make is None else make(*arguments)
+
+
+def cascade_of(stages: Sequence[extension.Stage | None]) -> extension.Cascade | None:
+    """A native cascade of stages; None if one of them is not native."""
+    native = [stage for stage in stages if stage is not None]
+    return extension.Cascade(native) if native and len(native) == len(stages) else None
 
 
 def contiguous(parameters: DataclassInstance) -> tuple[npt.NDArray[Any], ...]:

@@ -28,6 +28,11 @@ class FullSum:
             lambda: reference.Dense(machine),
         )
 
+    @property
+    def native_core(self) -> backend.extension.Dense | None:
+        """`core` if it is native; None if NumPy computes."""
+        return None if isinstance(self.core, reference.Dense) else self.core
+
     def prepare(self) -> None:
         """Pack the points now and not in the first call, which may have a deadline."""
         self.core.prepare()

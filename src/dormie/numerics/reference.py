@@ -42,7 +42,6 @@ class Dense:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self.roundings = machine.n_points + 2  # the most of one term of the sum
-        self.has_float32 = False
 
     def prepare(self) -> None:
         """Nothing: the points lie as they are used."""
@@ -57,17 +56,14 @@ class Dense:
         require_finite_vectors(rows, self._machine)
         return interval(self._machine, rows)
 
-    def decide(self, rows: Any, certified: bool) -> tuple[Any, int, Integers | None]:
-        """Answers, kernel evaluations per row, and the rows that rounding leaves open (None: no such row).
-
-        certified: whether to find such rows
-        """
+    def decide(self, rows: Any) -> tuple[Any, int, Integers | None]:
+        """Answers, kernel evaluations per row, and the rows that rounding leaves open (None: no such row)."""
         middle, radius = self.interval64(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             settled = settled_between(self._machine, rows, middle - radius, middle + radius)
             answers = self._machine.rule.answer(middle)
         open_rows = np.flatnonzero(~settled).astype(np.int64)
-        return answers, self._machine.n_points, open_rows if certified and len(open_rows) else None
+        return answers, self._machine.n_points, open_rows if len(open_rows) else None
 
 
 def outputs(machine: Machine, rows: Any) -> Floats:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from dormie.methods.base import Stage
 from dormie.methods.thresholds import require_caution
+from dormie.numerics import backend
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class Cascade:
             if caution != 1 and not stage.has_caution:
                 raise ValueError(f"{stage} has no caution: its half-widths are not measured, so they cannot be scaled")
 
+    def __reduce__(self) -> tuple[type[Cascade], tuple[tuple[Stage, ...], tuple[float, ...]]]:
+        return Cascade, (self.stages, self.cautions)  # without the native one, which cannot be pickled
+
     def __iter__(self) -> Iterator[tuple[Stage, float]]:
         return zip(self.stages, self.cautions, strict=True)
 
@@ -82,6 +87,11 @@ class Cascade:
     def certified(self) -> bool:
         """Whether every answer is proved."""
         return all(stage.certified for stage in self.stages)
+
+    @cached_property
+    def native(self) -> backend.extension.Cascade | None:
+        """The stages as the native core runs them, in one call; None if one of them is computed in Python."""
+        return backend.cascade_of([stage.native(caution) for stage, caution in self])
 
     def before(self, last: Stage) -> Cascade:
         """Add a stage at the end.

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from dormie.machine.kernel_memory import remembering
 from dormie.machine.typing import Integers, Positions
 from dormie.methods.base import NO_ROWS
+from dormie.numerics import backend
 from dormie.numerics.reference import blocks
 from dormie.plan.cascade import Cascade
+from dormie.predictor.room import Room
 
 
 class CascadeResult(NamedTuple):
@@ -24,12 +26,26 @@ class CascadeResult(NamedTuple):
     by_source: Positions  # rows within rounding of the decision boundary, decided by the model's own sum
 
 
-def run(cascade: Cascade, rows: Any) -> CascadeResult:
-    """Pass checked rows through the stages."""
-    # First what is quickly asked: of single rows every fraction of a microsecond counts.
+def run(cascade: Cascade, rows: Any, threads: int = 0) -> CascadeResult:
+    """Pass checked rows through the stages. threads: of the native core; 0 for the default."""
+    if cascade.native is not None:
+        return _run_native(cascade, cascade.native, rows, threads)
     if cascade.stages[-1].machine.kernel.is_python and _evaluates_again(cascade):
         return _run_remembering(cascade, rows)
-    return _run(cascade, rows)
+    return run_in_python(cascade, rows)
+
+
+def _run_native(cascade: Cascade, native: backend.extension.Cascade, rows: Any, threads: int) -> CascadeResult:
+    """All stages in one call, and what they leave open by the last one, if it can finish that."""
+    answers, settled_by, evaluations, left = native.trace(rows, threads)
+    if left is None:
+        return CascadeResult(answers, settled_by, evaluations, NO_ROWS, NO_ROWS)
+    last = cascade.stages[-1].finish(rows[left])
+    if last is None:
+        return CascadeResult(answers, settled_by, evaluations, left, NO_ROWS)
+    answers[left] = last.answers
+    evaluations[left] += last.evaluations
+    return CascadeResult(answers, settled_by, evaluations, NO_ROWS, left[last.by_source])
 
 
 def _evaluates_again(cascade: Cascade) -> bool:
@@ -45,14 +61,15 @@ def _run_remembering(cascade: Cascade, rows: Any) -> CascadeResult:
     machine, results = cascade.stages[-1].machine, []
     for block, part in blocks(machine, rows):
         with remembering(machine.kernel) as memory:
-            found = _run(cascade, rows[block])
+            found = run_in_python(cascade, rows[block])
             by = np.broadcast_to(found.settled_by, len(found.answers))
             places = [block.start + found.open, block.start + found.by_source]
             results.append(CascadeResult(found.answers, by, memory.counts(part), *places))
-    return CascadeResult(*map(np.concatenate, zip(*results, strict=True))) if results else _run(cascade, rows)
+    return CascadeResult(*map(np.concatenate, zip(*results, strict=True))) if results else run_in_python(cascade, rows)
 
 
-def _run(cascade: Cascade, rows: Any) -> CascadeResult:
+def run_in_python(cascade: Cascade, rows: Any) -> CascadeResult:
+    """Stage by stage: for stages that are computed in Python, and the twin of the native cascade."""
     stages, cautions = cascade.stages, cascade.cautions
     first = stages[0].decide(rows, cautions[0])
     if first.settled is None or first.settled.all():
@@ -73,8 +90,14 @@ def _run(cascade: Cascade, rows: Any) -> CascadeResult:
     return CascadeResult(answers, settled_by, evaluations, waiting, by_source)
 
 
-def answers(cascade: Cascade, rows: Any) -> npt.NDArray[Any]:
-    """Only the answers. With a single stage this skips the bookkeeping, which costs noticeable time for single rows."""
-    if len(cascade.stages) > 1:
-        return run(cascade, rows).answers
-    return cascade.stages[0].decide(rows, cascade.cautions[0]).answers
+def fill(room: Room, cascade: Cascade, rows: Any, threads: int = 0) -> None:
+    """Write the answers of checked rows, and nothing else: the native core writes labels itself."""
+    native = cascade.native
+    if native is None or room.array.dtype.hasobject:  # references are not written as bytes
+        room.write(run(cascade, rows, threads).answers)
+        return
+    left = native.predict(rows, room.table, room.array, threads)
+    if left is not None:
+        last = cascade.stages[-1].finish(rows[left])
+        assert last is not None  # every plan ends in a stage that settles all rows
+        room.write(last.answers, left)

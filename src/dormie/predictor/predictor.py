@@ -27,6 +27,7 @@ from dormie.predictor import anytime, cascade
 from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
 from dormie.predictor.deadline import Answers, answer_of_bias, answers_by
+from dormie.predictor.room import Room, Rooms
 
 _FEW_STEPS = 8  # with fewer intervals from the plan's own stages, `anytime` adds partial sums
 
@@ -74,11 +75,16 @@ class Predictor:
     ----------
     plan : Plan
         The machine, its stages, and the guarantee.
+    threads : int, default=None
+        The most threads that a call uses. By default as many as `DORMIE_THREADS` says, or one for each core that the
+        process may use.
 
     Attributes
     ----------
     plan : Plan
         The plan given.
+    threads : int
+        The number of threads given; 0 for the default.
 
     Examples
     --------
@@ -92,17 +98,22 @@ class Predictor:
     True
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, threads: int | None = None) -> None:
         self.plan = plan
+        self.threads = 0 if threads is None else _threads(threads)
         self._dense = Dense(plan.machine, plan.full_sum)
         self._dense.full_sum.prepare()
         self._answer_of_bias = answer_of_bias(plan.machine)  # computed here because `predict` has deadlines
 
     @overload
-    def predict(self, X: Any, deadline: None = None) -> npt.NDArray[Any]: ...
+    def predict(
+        self, X: Any, deadline: None = None, *, out: npt.NDArray[Any] | None = None, threads: int | None = None
+    ) -> npt.NDArray[Any]: ...
     @overload
     def predict(self, X: Any, deadline: float) -> Answers: ...
-    def predict(self, X: Any, deadline: float | None = None) -> npt.NDArray[Any] | Answers:
+    def predict(
+        self, X: Any, deadline: float | None = None, *, out: npt.NDArray[Any] | None = None, threads: int | None = None
+    ) -> npt.NDArray[Any] | Answers:
         """Return the answer of every row.
 
         Parameters
@@ -112,31 +123,48 @@ class Predictor:
         deadline : float, default=None
             Seconds from now until answers are due, settled or not. Rows are checked for NaN first, however little time
             that leaves.
+        out : ndarray of shape (n_rows,) or (n_rows, n_outputs), default=None
+            The array to write the answers to, in place of a new one. It may be of any type that holds every label of
+            the model, such as int8 for the labels 0 to 9.
+        threads : int, default=None
+            The most threads that this call uses, in place of the predictor's own number.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs), or Answers
-            A class label of the original model, or the values of a regressor, for every row. With a deadline, an
-            `Answers`, which also says which of them are settled; the others are the best estimates so far.
+            A class label of the original model, or the values of a regressor, for every row: `out`, if it is given.
+            With a deadline, an `Answers`, which also says which of them are settled; the others are the best estimates
+            so far.
 
         Raises
         ------
         TypeError
-            If rows are of the wrong type, or if the deadline is not a number.
+            If rows or `out` are of the wrong type, or if the deadline or the threads are not numbers.
         ValueError
-            If rows are NaN, infinite, or of the wrong shape, or if the deadline is NaN.
+            If rows are NaN, infinite, or of the wrong shape, if `out` does not fit the rows or the labels, or if the
+            deadline is NaN.
         """
         machine = self.plan.machine
         if deadline is None:
-            return machine.rule.labels(self._answers(check_rows(X, machine)))
+            rows = check_rows(X, machine)
+            room = self._rooms.new(rows.shape[0]) if out is None else self._rooms.within(out, rows.shape[0])
+            self._fill(room, rows, self.threads if threads is None else _threads(threads))
+            return self._rooms.returned(room) if out is None else out
+        if out is not None or threads is not None:
+            raise ValueError("out and threads cannot be given with a deadline: leave them out")
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         require_finite_vectors(rows, machine)
         answers, settled = answers_by(end, self.plan, rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
 
-    def _answers(self, rows: Any) -> npt.NDArray[Any]:
-        return cascade.answers(self.plan.cascade, rows)
+    @cached_property
+    def _rooms(self) -> Rooms:
+        return Rooms(self.plan.machine)
+
+    def _fill(self, room: Room, rows: Any, threads: int) -> None:
+        """Write the answers of checked rows."""
+        cascade.fill(room, self.plan.cascade, rows, threads)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the outputs of the full sum in float64.
@@ -388,10 +416,10 @@ class AuditedPredictor(Predictor):
         """What the audit has found so far."""
         return self._audit.status
 
-    def _answers(self, rows: Any) -> npt.NDArray[Any]:
-        found = cascade.run(self.plan.cascade, rows)
+    def _fill(self, room: Room, rows: Any, threads: int) -> None:
+        found = cascade.run(self.plan.cascade, rows, threads)
         self._audit.watch(self.plan.stages, self._dense, rows, found)
-        return found.answers
+        room.write(found.answers)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()}\n  audit of {self._audit.shares} of the rows: {self.status}"
@@ -407,6 +435,16 @@ def _seconds(deadline: Any) -> float:
     if np.isnan(seconds):
         raise ValueError("deadline is NaN; it must be a number of seconds, such as 0.02")
     return seconds
+
+
+def _threads(threads: Any) -> int:
+    try:
+        whole = index(threads)
+    except TypeError:
+        raise TypeError(f"threads must be a whole number, such as 2, got {threads!r}") from None
+    if whole < 1:
+        raise ValueError(f"threads must be at least 1, got {whole}")
+    return whole
 
 
 def _evaluations(budget: Any) -> int:

@@ -19,7 +19,7 @@ from dormie.methods.fitting import CannotFit
 from dormie.methods.geometry import Geometry
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.greedy_order import w_greedy
-from tests.methods.stages import on_numpy
+from tests.methods.stages import on_numpy, traced
 from tests.oracles import full_sum as naive
 from tests.oracles import geometry as naive_geometry
 from tests.properties.strategies import KERNELS, UNCERTIFIABLE, adversarial_machines, by_hand, machine, rule_for
@@ -339,10 +339,12 @@ def check_instruction_set() -> None:
 def test_threads_change_nothing() -> None:
     stage, rows = _ordinary(rows=3000)
     core: Any = stage._core
-    for name in ("decide", "interval"):
-        one = getattr(core, name)(rows, stage.budget, 1)
+    for found in (
+        lambda threads: traced(stage.native(1.0), rows, threads),
+        lambda threads: core.interval(rows, stage.budget, threads),
+    ):
         for threads in (2, 3, 7):
-            for mine, theirs in zip(getattr(core, name)(rows, stage.budget, threads), one, strict=True):
+            for mine, theirs in zip(found(threads), found(1), strict=True):
                 np.testing.assert_array_equal(mine, theirs)
 
 

@@ -58,7 +58,7 @@ def test_a_plan_whose_answer_is_the_largest_output_comes_back_with_thresholds_of
     few = np.ones((len(stage.ordering.steps), max(len(stage.ordering.centers), 1), 4))
     core: Any = stage._core
     with pytest.raises(ValueError, match="do not fit together"):
-        core.decide(rows, few, few)
+        core.stage(few, few)
 
 
 def _steps(*steps: int) -> Change:
@@ -154,7 +154,7 @@ def test_thresholds_of_another_shape_are_refused_by_the_native_core() -> None:
     for wrong in (right[:-1], right[:, :-1], right[:, :, :-1]):
         for low, high in ((right, wrong), (wrong, right)):
             with pytest.raises(ValueError, match="do not fit together"):
-                stage._core.decide(rows, np.ascontiguousarray(low), np.ascontiguousarray(high))
+                stage._core.stage(np.ascontiguousarray(low), np.ascontiguousarray(high))
     with pytest.raises(ValueError, match="do not fit together"):
         stage._core.order(rows)
 

@@ -26,7 +26,7 @@ from dormie.plan.cascade import Cascade
 from dormie.plan.explain import explain
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
-from tests.methods.stages import on_numpy
+from tests.methods.stages import on_numpy, traced
 from tests.oracles import full_sum as naive
 from tests.properties import checks
 from tests.properties.strategies import KERNELS, UNCERTIFIABLE, adversarial_machines, by_hand, machine, rule_for
@@ -296,10 +296,12 @@ def test_layouts_types_and_sparse_rows_give_the_same_bits(kernel: Kernel) -> Non
 def test_threads_change_nothing() -> None:
     stage, rows = _ordinary(rows=3000)
     core: Any = stage._core
-    for name, more in (("decide", (1.0,)), ("interval", (1,))):
-        one = getattr(core, name)(rows, *more, 1)
+    for found in (
+        lambda threads: traced(stage.native(1.0), rows, threads),
+        lambda threads: core.interval(rows, 1, threads),
+    ):
         for threads in (2, 3, 7):
-            for mine, theirs in zip(getattr(core, name)(rows, *more, threads), one, strict=True):
+            for mine, theirs in zip(found(threads), found(1), strict=True):
                 np.testing.assert_array_equal(mine, theirs)
 
 

@@ -136,11 +136,11 @@ def test_any_whole_numbers_are_refused_by_the_native_core_or_walked_without_harm
 
 
 def test_half_widths_of_another_tree_are_refused_by_the_native_core() -> None:
-    plan, rows = _plan()
+    plan, _ = _plan()
     arrays = plan.stages[0].state()[1]
     for wrong in (arrays["half_widths"][:-1], np.ascontiguousarray(arrays["half_widths"][:, :2])):
         with pytest.raises(ValueError, match="do not fit together"):
-            _native(arrays).decide(rows, wrong)
+            _native(arrays).stage(wrong)
 
 
 def test_numbers_it_does_not_know_are_refused() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Machine
+from dormie.machine.rows import require_finite
 from dormie.machine.rules import OneVsOneVote
 from dormie.machine.typing import Booleans
 from dormie.methods.champion.members import Members, contender, pairs_of
-from dormie.methods.reduced_set import reference as reduced_set
 from dormie.methods.reduced_set.levels import Levels
-from dormie.numerics.reference import absolute_sums, blocks, interval
+from dormie.numerics.reference import absolute_sums, blocks, interval, outputs
 from dormie.numerics.rounding import margin
 
 
@@ -22,27 +23,30 @@ class Champion:
     def __init__(self, machine: Machine, guess: Levels, members: Members) -> None:
         self._machine = machine
         self._members = members
-        self._guess = reduced_set.ReducedSet(machine, guess, np.zeros((1, machine.n_outputs)))
+        self._vectors = len(guess.points)
+        self._guess = replace(machine, points=guess.points, weights=guess.weights)
         self._contenders = [contender(machine, members, k) for k in range(len(members.starts) - 1)]
         self._margin = margin(machine)
 
     def decide(self, rows: Any) -> tuple[Any, Any, Any]:
         """Answers, which of them are settled, and the kernel evaluations of each row."""
-        answers, guessed, evaluations = self._guess.decide(rows, 0.0)
-        settled = np.zeros(rows.shape[0], dtype=np.bool_)
+        require_finite(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            guesses = self._machine.rule.answer(outputs(self._guess, rows))
+        settled, evaluations = np.zeros(rows.shape[0], dtype=np.bool_), np.full(rows.shape[0], self._vectors)
         for k, machine in enumerate(self._contenders):
-            mine = np.flatnonzero(guessed & (answers == k))
+            mine = np.flatnonzero(guesses == k)
             evaluations[mine] += machine.n_points
             settled[mine] = self._wins(k, machine, rows[mine])
-        return answers, settled, evaluations
+        return np.where(settled, guesses, -1), settled, evaluations
 
     def _wins(self, k: int, machine: Machine, rows: Any) -> Booleans:
         """Whether rows surely win all pairs of class k, whatever the source's rounding does."""
         low, radius = interval(machine, rows)
-        outputs, _ = pairs_of(self._machine, k)
+        pairs, _ = pairs_of(self._machine, k)
         norms = [np.linalg.norm(part, axis=1) for _, part in blocks(self._machine, rows)]
         with np.errstate(over="ignore", invalid="ignore"):
-            low = low - radius - self._margin(np.concatenate([np.empty(0), *norms]))[:, outputs]
+            low = low - radius - self._margin(np.concatenate([np.empty(0), *norms]))[:, pairs]
             return np.asarray((low > 0).all(axis=1) & ~self._may_overflow(rows))
 
     def _may_overflow(self, rows: Any) -> Booleans:

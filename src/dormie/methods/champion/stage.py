@@ -25,6 +25,7 @@ from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CertifiedStage,
     Decisions,
+    NativeStage,
     Usable,
     arrays_of,
     names_of,
@@ -50,7 +51,7 @@ def needs_vote(name: str, machine: Machine) -> Usable:
     return needs_vectors(name, machine)
 
 
-class Champion(CertifiedStage):
+class Champion(NativeStage, CertifiedStage):
     """The winner of a vote, guessed by a reduced set of one level, and proved by its own pairs."""
 
     name = "champion"
@@ -73,8 +74,12 @@ class Champion(CertifiedStage):
             lambda: reference.Champion(machine, guess, own),
         )
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        return Decisions(*self._core.decide(rows))
+    def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
+        return backend.stage_of(self._core)
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:  # noqa: ARG002 - certified
+        twin: Any = self._core
+        return Decisions(*twin.decide(rows))
 
     def estimate(self, rows: Any) -> Floats:
         return self.guess.estimate(rows)

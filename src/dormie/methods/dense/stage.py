@@ -19,12 +19,22 @@ from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite_vectors
 from dormie.machine.rules import Rule, Value
 from dormie.machine.typing import Arrays
-from dormie.methods.base import CertifiedStage, Decisions, Stage, require_state, unknown_interval
+from dormie.methods.base import (
+    NO_ROWS,
+    CertifiedStage,
+    Decisions,
+    NativeStage,
+    Stage,
+    require_state,
+    settled_but,
+    unknown_interval,
+)
 from dormie.methods.memory import Shapes, Size, packed
+from dormie.numerics import backend, reference
 from dormie.numerics.evaluate import FullSum
 
 
-class _FullSumStage(Stage):
+class _FullSumStage(NativeStage):
     """Every term of the sum, for every row.
 
     full_sum: an evaluator of the machine, if the caller has one; building another would copy the points again
@@ -65,19 +75,36 @@ class Dense(_FullSumStage, CertifiedStage):
             return "the full sum, in float64"
         return "the full sum: in float32 with a bound on its rounding error, and more exactly for rows still undecided"
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        machine, full_sum = self.machine, self.full_sum
-        if not self._screens:
-            return Decisions(machine.rule.answer(full_sum.outputs(rows)), None, machine.n_points)
-        answers, evaluations, left = full_sum.core.decide(rows, True)
-        if left is None:
+    def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
+        core = self.full_sum.native_core
+        if core is None:
+            return None
+        return core.certified_stage() if self._screens else core.outputs_stage()
+
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        answers, settled, evaluations, _ = super().decide(rows, caution)
+        open_rows = None if settled is None else np.flatnonzero(~settled)
+        if open_rows is None or not len(open_rows):
             return Decisions(answers, None, evaluations)
-        source_sum = full_sum.source_sum
-        with np.errstate(over="ignore", invalid="ignore"):  # overflow gives an answer too, as in the model
-            answers[left] = machine.rule.answer(source_sum.outputs(rows[left]))
+        last = self.finish(rows[open_rows])
+        answers[open_rows] = last.answers
         evaluations = np.array(np.broadcast_to(evaluations, len(answers)))
-        evaluations[left] += source_sum.machine.n_points
-        return Decisions(answers, None, evaluations, left)
+        evaluations[open_rows] += last.evaluations
+        return Decisions(answers, None, evaluations, open_rows[last.by_source])
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:  # noqa: ARG002 - certified
+        if not self._screens:
+            return Decisions(self.machine.rule.answer(self.full_sum.outputs(rows)), None, self.machine.n_points)
+        answers, evaluations, left = _twin(self.full_sum).decide(rows)
+        return Decisions(answers, settled_but(left, rows), evaluations)
+
+    def finish(self, rows: Any) -> Decisions:
+        """By the model's own sum, repeated operation by operation."""
+        source_sum = self.full_sum.source_sum
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow gives an answer too, as in the model
+            answers = self.machine.rule.answer(source_sum.outputs(rows))
+        by_source = np.arange(rows.shape[0]) if self._screens else NO_ROWS  # values are only out of range
+        return Decisions(answers, None, source_sum.machine.n_points, by_source)
 
     @property
     def budgets(self) -> tuple[int]:
@@ -98,8 +125,13 @@ class Float32Dense(_FullSumStage):
     details = "float32"
     words = "the full sum, in float32"
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - nothing is measured
-        answers, evaluations, _ = self.full_sum.core.decide(rows, False)
+    def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - nothing is measured
+        core = self.full_sum.native_core
+        return None if core is None else core.float32_stage()
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:  # noqa: ARG002 - nothing is measured
+        """In float64: NumPy has no float32 here."""
+        answers, evaluations, _ = _twin(self.full_sum).decide(rows)
         return Decisions(answers, None, evaluations)
 
 
@@ -108,7 +140,12 @@ def cheapest(dense: Dense) -> Dense | Float32Dense:
 
     NumPy has no float32 here. What held-out rows certify must be what later answers, natively too.
     """
-    return Float32Dense(dense.machine, dense.full_sum) if dense.full_sum.core.has_float32 else dense
+    return Float32Dense(dense.machine, dense.full_sum) if dense.full_sum.native_core else dense
+
+
+def _twin(full_sum: FullSum) -> reference.Dense:
+    assert isinstance(full_sum.core, reference.Dense)
+    return full_sum.core
 
 
 def _wants_outputs(rule: Rule) -> bool:

@@ -24,6 +24,7 @@ from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CertifiedStage,
     Decisions,
+    NativeStage,
     middle_of,
     needs_inner_product,
     require,
@@ -83,7 +84,7 @@ class LargestTermsFirst(CertifiedStage):
         return type(self), (self.machine,)
 
 
-class FastStopping(LargestTermsFirst):
+class FastStopping(NativeStage, LargestTermsFirst):
     """Partial sums with Cauchy-Schwarz tails, a tile of terms at a time."""
 
     def __init__(self, machine: Machine) -> None:
@@ -95,8 +96,12 @@ class FastStopping(LargestTermsFirst):
             lambda: reference.FastStopping(ordered, one_sided),
         )
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        return Decisions(*self._core.decide(rows))
+    def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
+        return backend.stage_of(self._core)
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:  # noqa: ARG002 - certified
+        twin: Any = self._core
+        return Decisions(*twin.decide(rows))
 
     @property
     def budgets(self) -> range:

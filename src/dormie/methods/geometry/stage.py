@@ -17,6 +17,7 @@ from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CertifiedStage,
     Decisions,
+    NativeStage,
     arrays_of,
     names_of,
     needs_inner_product,
@@ -32,7 +33,7 @@ from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
 
-class Geometry(CertifiedStage):
+class Geometry(NativeStage, CertifiedStage):
     """Intervals from landmarks, added until the answer is settled, at most `budget` of them."""
 
     name = "geometry"
@@ -70,8 +71,12 @@ class Geometry(CertifiedStage):
         k = min(budget, len(self.span))
         return Geometry(self.machine, self.span.first(k), k)
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        return Decisions(*self._core.decide(rows, self.budget))
+    def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
+        return backend.stage_of(self._core, self.budget)
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:  # noqa: ARG002 - certified
+        twin: Any = self._core
+        return Decisions(*twin.decide(rows, self.budget))
 
     def estimate(self, rows: Any) -> Floats:
         return self._core.interval(rows, self.budget)[0]

@@ -8,7 +8,6 @@ as in the paper, which are not calibrated and promise nothing.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CalibratedStage,
     Decisions,
+    NativeStage,
     arrays_of,
     names_of,
     parameters_from,
@@ -33,7 +33,7 @@ from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 
 
-class LinearFilter(CalibratedStage):
+class LinearFilter(NativeStage, CalibratedStage):
     """Answers from a linear machine, for rows beyond its thresholds, of which every output has a pair."""
 
     name = "linear_filter"
@@ -44,8 +44,6 @@ class LinearFilter(CalibratedStage):
         self.machine = machine
         self.linear = linear
         self.thresholds = thresholds
-        # A predictor uses one caution for all rows. Typed: True is no caution, though it equals 1.0.
-        self._ends = lru_cache(16, typed=True)(thresholds.widened)
         self._core = backend.choose(
             machine,
             lambda core: backend.extension.LinearFilter(core, *backend.contiguous(linear)),
@@ -69,8 +67,12 @@ class LinearFilter(CalibratedStage):
         with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused
             return cls(machine, *fitted(machine, x, outputs, mode))
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        answers, settled = self._core.decide(rows, *self._ends(caution))
+    def native(self, caution: float) -> backend.extension.Stage | None:
+        return backend.stage_of(self._core, *self.thresholds.widened(caution))
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:
+        twin: Any = self._core
+        answers, settled = twin.decide(rows, *self.thresholds.widened(caution))
         return Decisions(answers, settled, self.machine.n_outputs)
 
     def estimate(self, rows: Any) -> Floats:

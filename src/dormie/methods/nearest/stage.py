@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,6 +35,7 @@ from dormie.machine.typing import Arrays, Integers
 from dormie.methods.base import (
     CalibratedStage,
     Decisions,
+    NativeStage,
     arrays_of,
     names_of,
     parameters_from,
@@ -54,7 +54,7 @@ from dormie.numerics.evaluate import FullSum
 Core: TypeAlias = "backend.extension.Nearest | reference.Nearest"
 
 
-class Nearest(CalibratedStage):
+class Nearest(NativeStage, CalibratedStage):
     """Partial sums of the largest terms, with thresholds (steps x cells x c, or steps x 1 x c) at every step.
 
     Where the largest output is the answer, there are as many thresholds as pairs of outputs in place of c.
@@ -73,8 +73,6 @@ class Nearest(CalibratedStage):
         self.ordering = ordering
         self.thresholds = thresholds
         self.details = f"{ordering.form}, {ordering.steps[-1]}"
-        # A predictor uses one caution for all rows. Typed: True is no caution, though it equals 1.0.
-        self._ends = lru_cache(16, typed=True)(thresholds.widened)
         self._core = core or _core(machine, ordering)
 
     @classmethod
@@ -122,8 +120,12 @@ class Nearest(CalibratedStage):
         p, d = self.ordering.basis.shape
         return float(p + (p + 2) * (len(self.ordering.centers) or self.machine.n_points) / d)
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        return Decisions(*self._core.decide(rows, *self._ends(caution)))
+    def native(self, caution: float) -> backend.extension.Stage | None:
+        return backend.stage_of(self._core, *self.thresholds.widened(caution))
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:
+        twin: Any = self._core
+        return Decisions(*twin.decide(rows, *self.thresholds.widened(caution)))
 
     def estimate(self, rows: Any) -> Floats:
         """The partial sums after the last step; the bias for rows too large to evaluate."""

@@ -31,6 +31,7 @@ from dormie.methods.base import (
     CalibratedStage,
     CertifiedStage,
     Decisions,
+    NativeStage,
     Stage,
     arrays_of,
     names_of,
@@ -51,7 +52,7 @@ from dormie.numerics.feature_space import FeatureVector
 _HALF_WIDTHS = "half_widths"
 
 
-class _LevelsStage(Stage):
+class _LevelsStage(NativeStage):
     """Intervals from a few vectors, level by level.
 
     half_widths: levels x c, for rows with K(x,x) = 1
@@ -73,6 +74,18 @@ class _LevelsStage(Stage):
             lambda core: backend.extension.ReducedSet(core, levels.points, levels.sizes, levels.weights, half_widths),
             lambda: reference.ReducedSet(machine, levels, half_widths),
         )
+
+    def native(self, caution: float) -> backend.extension.Stage | None:
+        require_caution(caution)
+        return backend.stage_of(self._core, self._factor(caution))
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:
+        twin: Any = self._core
+        return Decisions(*twin.decide(rows, self._factor(caution)))
+
+    def _factor(self, caution: float) -> float:
+        """What half-widths are multiplied by: certified ones are as they are."""
+        return caution if self.has_caution else 1.0
 
     def estimate(self, rows: Any) -> Floats:
         return self._core.interval(rows, len(self.sizes) - 1)[0]
@@ -119,9 +132,6 @@ class ReducedSet(_LevelsStage, CertifiedStage):
         rho = np.array([fit.rho(level) for level in weights]).reshape(-1, machine.n_outputs)
         return cls(machine, Levels.of(fit.points, weights, machine.n_outputs), rho)
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        return Decisions(*self._core.decide(rows, 1.0))
-
     @property
     def budgets(self) -> tuple[int, ...]:
         return self.sizes
@@ -142,10 +152,6 @@ class CalibratedReducedSet(_LevelsStage, CalibratedStage):
         "a few vectors in place of the support vectors, with an error interval measured on sample rows "
         "(Burges & Schölkopf 1997)"
     )
-
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        require_caution(caution)
-        return Decisions(*self._core.decide(rows, caution))
 
     @property
     def answers_by_estimate(self) -> bool:

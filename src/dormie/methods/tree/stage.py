@@ -12,7 +12,6 @@ wrong. Only kernel values are used, so any kernel will do, including Python func
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     CalibratedStage,
     Decisions,
+    NativeStage,
     arrays_of,
     names_of,
     parameters_from,
@@ -39,7 +39,7 @@ _NODE_BYTES = 500  # of a node or terminal, in the lists from which depths are c
 _SHARED_ROWS = 10.0  # pseudo-rows with the mean error of all rows, added to every terminal
 
 
-class TreeWalk(CalibratedStage):
+class TreeWalk(NativeStage, CalibratedStage):
     """Intervals from the path down a tree.
 
     half_widths: terminals x outputs, before the caution; a terminal with half-width `thresholds.NEVER` settles no row.
@@ -55,8 +55,6 @@ class TreeWalk(CalibratedStage):
         self.tree = tree
         self.half_widths = half_widths
         self.details = "1 node" if tree.n_nodes == 1 else f"{tree.n_nodes} nodes"
-        # A predictor uses one caution for all rows. Typed: True is no caution, though it equals 1.0.
-        self._radii = lru_cache(16, typed=True)(partial(_widened, half_widths))
         self._core = backend.choose(
             machine,
             lambda core: backend.extension.Tree(core, *backend.contiguous(tree)),
@@ -77,8 +75,12 @@ class TreeWalk(CalibratedStage):
         """A stage for estimates alone: it settles no row."""
         return cls(machine, tree, np.full(tree.constants.shape, NEVER))
 
-    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        return Decisions(*self._core.decide(rows, self._radii(caution)))
+    def native(self, caution: float) -> backend.extension.Stage | None:
+        return backend.stage_of(self._core, _widened(self.half_widths, caution))
+
+    def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:
+        twin: Any = self._core
+        return Decisions(*twin.decide(rows, _widened(self.half_widths, caution)))
 
     def walk(self, rows: Any) -> Walk:
         """The values, terminals and evaluations of rows."""

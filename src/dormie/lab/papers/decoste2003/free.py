@@ -40,7 +40,7 @@ class Free:
         [chosen], full = found, Dense(machine)
         run, right = cascade.run(chosen, pair.test), full.decide(pair.test).answers
         cascades = {"plan": chosen, "dense": Cascade.of(full)}
-        tasks = {name: partial(cascade.answers, each, pair.test) for name, each in cascades.items()}
+        tasks = {name: partial(cascade.run, each, pair.test) for name, each in cascades.items()}
         times = {name: 1e6 * min(rounds) / len(right) for name, rounds in interleave(tasks, 0).items()}
         return cls(
             pair.name,

@@ -120,7 +120,7 @@ def measure(machine: Machine, pair: Pair, found: Mapping[str, Cascade]) -> Resul
     full = Dense(machine)
     right, right_of_ten = (full.decide(rows).answers for rows in (pair.test, pair.all_ten))
     cascades = {name: early.before(full) for name, early in {"": Cascade.of(), **found}.items()}
-    tasks = {name: partial(cascade.answers, each, pair.test) for name, each in cascades.items()}
+    tasks = {name: partial(cascade.run, each, pair.test) for name, each in cascades.items()}
     times = {name: 1e6 * min(spent) / len(pair.test) for name, spent in interleave(tasks, 0).items()}
     outcomes = {name: _outcome(cascades[name], pair, right, right_of_ten, times[name]) for name in found}
     errors, rivals = _errors(machine, right, pair), rivals_of(machine, pair)

@@ -1,0 +1,207 @@
+#include "core/cascade.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace dormie {
+
+namespace {
+
+// Blocks that a thread takes at a time: where rows are cheap, few enough for threads not to wait for one another.
+constexpr ptrdiff_t blocks_at_once = 16;
+constexpr ptrdiff_t least_pieces = 8;  // for each thread, so that all end at about the same time
+
+// Labels of any size, moved as whole numbers where they are of one's size.
+template <class Unit> void write_as(const Results &results, const LaidOut &rows, const int32_t *answers) {
+    const Unit *table = reinterpret_cast<const Unit *>(results.table);
+    Unit *labels = reinterpret_cast<Unit *>(results.labels);
+    for (int r = 0; r < rows.count(); r++)
+        if (answers[r] != unsettled) labels[rows.number(r)] = table[answers[r]];
+}
+
+void write_labels(const Results &results, const LaidOut &rows, const int32_t *answers) {
+    const ptrdiff_t size = results.label_size;
+    if (size == 1) return write_as<uint8_t>(results, rows, answers);
+    if (size == 2) return write_as<uint16_t>(results, rows, answers);
+    if (size == 4) return write_as<uint32_t>(results, rows, answers);
+    if (size == 8) return write_as<uint64_t>(results, rows, answers);
+    for (int r = 0; r < rows.count(); r++)
+        if (answers[r] != unsettled)
+            std::memcpy(results.labels + rows.number(r) * size, results.table + answers[r] * size, size_t(size));
+}
+
+}  // namespace
+
+// What one thread needs: for each stage the rows that wait for it, and a pass.
+class Cascade::Worker {
+  public:
+    explicit Worker(const std::vector<Step> &steps) {
+        int most = 0;
+        for (const auto &[stage, position] : steps) {
+            const int rows = stage->rows_at_once();
+            waiting.emplace_back(stage->machine(), rows, stage->forms());
+            left.emplace_back().reserve(size_t(rows));
+            most = std::max(most, rows);
+        }
+        passes_.resize(steps.size());
+        const Machine &machine = steps.front().stage->machine();
+        answers_.resize(size_t(most));
+        evaluations_.resize(size_t(most));
+        if (machine.rule.kind == RuleKind::value) values_.resize(size_t(most * machine.outputs));
+    }
+
+    // As many as a block of any stage may need.
+    Verdicts verdicts() { return {answers_.data(), evaluations_.data(), values_.empty() ? nullptr : values_.data()}; }
+
+    // The pass through a stage, made when the first rows come to it: few rows reach the last ones.
+    Pass &pass(const Stage &stage, size_t k) {
+        if (!passes_[k]) passes_[k] = stage.pass(waiting[k].capacity());
+        return *passes_[k];
+    }
+
+    std::vector<LaidOut> waiting;
+    std::vector<std::vector<int>> left;  // of the rows at a stage, those that it has not settled
+    std::vector<ptrdiff_t> open;         // rows that no stage has settled
+
+  private:
+    std::vector<std::unique_ptr<Pass>> passes_;
+    std::vector<int32_t> answers_, evaluations_;
+    std::vector<double> values_;
+};
+
+// One call.
+class Cascade::Flow {
+  public:
+    Flow(const Cascade &cascade, const Rows &rows, Team &team, const Results &results)
+        : c_(cascade), rows_(rows), team_(team), results_(results) {
+        const int threads = shared(0, rows.n) ? 1 : team.threads_for(c_.work(rows.n));
+        workers_ = for_each_worker(threads, [&] {
+            std::unique_ptr<Worker> spare = c_.spares_.take();
+            return spare ? std::move(spare) : std::make_unique<Worker>(c_.steps_);
+        });
+    }
+    // Workers of a call that was given up may have rows left, and are not kept.
+    ~Flow() {
+        for (auto &worker : workers_)
+            if (done_) c_.spares_.give(std::move(worker));
+    }
+
+    std::vector<ptrdiff_t> run() {
+        read_all();
+        for (size_t k = 1; k < c_.steps_.size(); k++) finish(k);
+        std::vector<ptrdiff_t> open;
+        for (auto &worker : workers_) {
+            open.insert(open.end(), worker->open.begin(), worker->open.end());
+            worker->open.clear();
+        }
+        std::sort(open.begin(), open.end());
+        done_ = true;
+        return open;
+    }
+
+  private:
+    const Stage &stage(size_t k) const { return *c_.steps_[k].stage; }
+
+    // Whether the threads share the work on each of so few rows.
+    bool shared(size_t k, ptrdiff_t rows) const {
+        const int threads = team_.threads_for(stage(k).work(rows));
+        return threads > 1 && rows < ptrdiff_t(stage(k).few_rows()) * threads;
+    }
+
+    // All rows through the first stage, and what it leaves open as far as there are whole blocks of it.
+    void read_all() {
+        const int threads = int(workers_.size());
+        const ptrdiff_t n = rows_.n;
+        const ptrdiff_t block = std::clamp<ptrdiff_t>((n + threads - 1) / threads, 1, stage(0).rows_at_once());
+        const ptrdiff_t piece = block * std::clamp<ptrdiff_t>(n / (block * threads * least_pieces), 1, blocks_at_once);
+        Team inside = team_.of(shared(0, n) ? team_.threads() : 1);
+        team_.of(threads).share(n, piece, [&](ptrdiff_t from, ptrdiff_t to, int worker) {
+            for (; from < to && !team_.should_stop(); from += block) {
+                workers_[size_t(worker)]->waiting[0].read(rows_, from, int(std::min(block, to - from)));
+                decide(*workers_[size_t(worker)], 0, inside);
+            }
+        });
+    }
+
+    // What waits for a stage when no more will come.
+    void finish(size_t k) {
+        ptrdiff_t rows = 0;
+        for (const auto &worker : workers_) rows += worker->waiting[k].count();
+        if (rows == 0) return;
+        const bool sharing = shared(k, rows);
+        if (!sharing && workers_.size() > 1 && team_.threads_for(stage(k).work(rows)) > 1) {
+            Team alone = team_.of(1);
+            return team_.run(int(workers_.size()), [&](int worker) { decide(*workers_[size_t(worker)], k, alone); });
+        }
+        Team inside = team_.of(sharing ? team_.threads() : 1);
+        for (size_t i = 1; i < workers_.size(); i++) pass_on(*workers_[i], *workers_[0], k, inside);
+        decide(*workers_[0], k, inside);
+    }
+
+    // The rows that wait for stage k with one worker wait with another.
+    void pass_on(Worker &from, Worker &to, size_t k, Team &team) {
+        for (int r = 0; r < from.waiting[k].count(); r++) add(to, from.waiting[k], r, k, team);
+        from.waiting[k].clear();
+    }
+
+    void add(Worker &worker, const LaidOut &rows, int r, size_t k, Team &team) {
+        worker.waiting[k].add(rows, r);
+        if (worker.waiting[k].full()) decide(worker, k, team);
+    }
+
+    // The rows that wait for stage k: answered, or waiting for the next.
+    void decide(Worker &worker, size_t k, Team &team) {
+        LaidOut &rows = worker.waiting[k];
+        if (rows.count() == 0) return;
+        const Verdicts verdicts = worker.verdicts();
+        worker.pass(stage(k), k).decide(rows, team, verdicts);
+        if (team_.should_stop()) return;  // the verdicts may not be there
+        write(rows, verdicts, c_.steps_[k].position);
+        // Before any of them goes on: a later stage may then have a block, and writes over the verdicts.
+        std::vector<int> &left = worker.left[k];
+        left.clear();
+        for (int r = 0; r < rows.count(); r++)
+            if (verdicts.answers[r] == unsettled) left.push_back(r);
+        Team alone = team_.of(1);
+        for (const int r : left) {
+            if (k + 1 < c_.steps_.size())
+                add(worker, rows, r, k + 1, alone);
+            else
+                worker.open.push_back(rows.number(r));
+        }
+        rows.clear();
+    }
+
+    void write(const LaidOut &rows, const Verdicts &verdicts, int position) const {
+        if (results_.labels) write_labels(results_, rows, verdicts.answers);
+        if (results_.answers)
+            for (int r = 0; r < rows.count(); r++) results_.answers[rows.number(r)] = verdicts.answers[r];
+        if (results_.settled_by)
+            for (int r = 0; r < rows.count(); r++) results_.settled_by[rows.number(r)] = position;
+        if (results_.evaluations)
+            for (int r = 0; r < rows.count(); r++) results_.evaluations[rows.number(r)] += verdicts.evaluations[r];
+        if (results_.values) {
+            const ptrdiff_t c = stage(0).machine().outputs;
+            for (int r = 0; r < rows.count(); r++)
+                std::copy_n(verdicts.values + r * c, c, results_.values + rows.number(r) * c);
+        }
+    }
+
+    const Cascade &c_;
+    const Rows &rows_;
+    Team &team_;
+    const Results &results_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    bool done_ = false;
+};
+
+Cascade::Cascade(std::vector<Step> steps) : steps_(std::move(steps)) {}
+
+Cascade::~Cascade() = default;
+
+std::vector<ptrdiff_t> Cascade::run(const Rows &rows, Team &team, const Results &results) const {
+    return Flow(*this, rows, team, results).run();
+}
+
+}  // namespace dormie

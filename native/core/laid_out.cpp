@@ -1,0 +1,111 @@
+#include "core/laid_out.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/kernel.hpp"
+
+namespace dormie {
+
+namespace {
+
+constexpr ptrdiff_t numbers_at_once = 2048;  // 16 KiB of doubles
+
+}  // namespace
+
+LaidOut::LaidOut(const Machine &machine, int capacity, Forms forms)
+    : machine_(machine),
+      capacity_(capacity),
+      forms_(forms),
+      narrow_(Aligned<float>::unwritten(size_t(capacity * machine.features))),
+      wide_(Aligned<double>::unwritten(size_t(capacity * machine.features))),
+      numbers_(size_t(capacity)),
+      traits_(size_t(capacity)),
+      squares_(size_t(capacity)),
+      nonzeros_(size_t(capacity)) {}
+
+void LaidOut::read(const Rows &rows, ptrdiff_t from, int count) {
+    source_ = &rows;
+    count_ = count;
+    // A few rows at a time: what is done to them one after the other is done in the first-level cache.
+    const int several = int(std::clamp<ptrdiff_t>(numbers_at_once / machine_.features, 4, capacity_));
+    const auto read_part = rows.in_float() && !machine_.center ? &LaidOut::read_narrow : &LaidOut::read_wide;
+    for (int r = 0; r < count; r += several) (this->*read_part)(from, r, std::min(several, count - r));
+    for (int r = 0; r < count; r++) {
+        numbers_[r] = from + r;
+        if (!(squares_[r] <= std::numeric_limits<double>::max())) rows.require_finite(from + r);
+        set_traits(r);
+    }
+}
+
+// Numbers that float has, and that are not mapped: most often no double is needed.
+void LaidOut::read_narrow(ptrdiff_t from, int r, int count) {
+    const ptrdiff_t d = machine_.features, at = r * d;
+    const float *x = source_->narrow(from + r, count, narrow_.get() + at);
+    narrow_at_ = x - at;
+    wide_at_ = forms_.wide ? source_->wide(from + r, count, wide_.get() + at) - at : nullptr;
+    row_ops().measure_narrow(x, count, d, squares_.data() + r, nonzeros_.data() + r);
+}
+
+void LaidOut::read_wide(ptrdiff_t from, int r, int count) {
+    const ptrdiff_t d = machine_.features, at = r * d;
+    const double *x = source_->wide(from + r, count, wide_.get() + at);
+    if (machine_.center) {
+        row_ops().map(x, count, d, machine_.center, machine_.scale, machine_.inverse, wide_.get() + at);
+        x = wide_.get() + at;
+    }
+    wide_at_ = x - at;
+    row_ops().measure_wide(x, count, d, squares_.data() + r, nonzeros_.data() + r);
+    narrow_at_ = forms_.narrow ? narrow_.get() : nullptr;
+    if (forms_.narrow) row_ops().narrow(NumberType::float64, x, count * d, narrow_.get() + at);
+}
+
+void LaidOut::set_traits(int r) {
+    const ptrdiff_t d = machine_.features;
+    const double square = squares_[r];
+    const ScaleOffset terms = row_terms(machine_.kernel, square);
+    const bool lost = wide_at_ ? norm_lost(machine_.kernel, row<double>(r), d, square)
+                               : norm_lost(machine_.kernel, row<float>(r), d, square);
+    traits_[r] = {std::sqrt(square), nonzeros_[r], terms.scale, terms.offset, far_out(machine_.kernel, square), lost};
+    if (traits_[r].far) set_to_zero(r);
+}
+
+// In arrays of our own: where rows are read in place, the block is copied first.
+void LaidOut::set_to_zero(int r) {
+    const ptrdiff_t d = machine_.features;
+    if (narrow_at_ && narrow_at_ != narrow_.get()) std::copy_n(narrow_at_, count_ * d, narrow_.get());
+    if (wide_at_ && wide_at_ != wide_.get()) std::copy_n(wide_at_, count_ * d, wide_.get());
+    if (narrow_at_) narrow_at_ = narrow_.get();
+    if (wide_at_) wide_at_ = wide_.get();
+    std::fill_n(narrow_.get() + r * d, d, 0.0f);
+    std::fill_n(wide_.get() + r * d, d, 0.0);
+    traits_[r].nonzeros = 0;
+}
+
+const double *LaidOut::read_again(ptrdiff_t number, double *room) const {
+    const double *x = source_->wide(number, 1, room);
+    if (!machine_.center) return x;
+    row_ops().map(x, 1, machine_.features, machine_.center, machine_.scale, machine_.inverse, room);
+    return room;
+}
+
+void LaidOut::add(const LaidOut &other, int r) {
+    const ptrdiff_t d = machine_.features;
+    const int at = count_++;
+    source_ = other.source_;
+    numbers_[at] = other.numbers_[r];
+    traits_[at] = other.traits_[r];
+    narrow_at_ = forms_.narrow ? narrow_.get() : nullptr;
+    wide_at_ = forms_.wide ? wide_.get() : nullptr;
+    if (traits_[at].far) return set_to_zero(at);
+    const bool copied = forms_.narrow && other.narrow_at_;
+    if (copied) std::copy_n(other.row<float>(r), d, narrow_.get() + at * d);
+    if (copied && !forms_.wide) return;
+    double *room = wide_.get() + at * d;
+    const double *x = other.wide_at_ ? other.row<double>(r) : read_again(numbers_[at], room);
+    if (x != room) std::copy_n(x, d, room);
+    if (forms_.narrow && !copied) row_ops().narrow(NumberType::float64, room, d, narrow_.get() + at * d);
+}
+
+}  // namespace dormie

@@ -1,0 +1,72 @@
+// Rows made ready for the stages, once: read, checked, mapped and measured, in the number types that stages read.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "core/machine.hpp"
+#include "core/rows.hpp"
+#include "core/sizes.hpp"
+
+namespace dormie {
+
+// The number types that a stage reads rows in.
+struct Forms {
+    bool narrow = false, wide = false;  // float, double
+};
+
+// A block of rows, one below the other. Either consecutive ones, read from where they lie; or some that are left of
+// other blocks, added one by one.
+class LaidOut {
+  public:
+    LaidOut(const Machine &machine, int capacity, Forms forms);
+
+    // Rows from, from + 1, ... in place of those that were here. Throws NotFinite.
+    void read(const Rows &rows, ptrdiff_t from, int count);
+
+    // One more row, of another block.
+    void add(const LaidOut &other, int r);
+    void clear() { count_ = 0; }
+
+    int count() const { return count_; }
+    int capacity() const { return capacity_; }
+    bool full() const { return count_ == capacity_; }
+
+    // Of row r: which of all rows it is, its size, and its mapped coordinates, rounded to T.
+    ptrdiff_t number(int r) const { return numbers_[r]; }
+    const RowTraits &traits(int r) const { return traits_[r]; }
+    template <class T> const T *row(int r) const;
+
+    // The rows that these are some of.
+    const Rows &source() const { return *source_; }
+
+  private:
+    // Rows from + r, ... to places r, ...
+    void read_narrow(ptrdiff_t from, int r, int count);
+    void read_wide(ptrdiff_t from, int r, int count);
+    void set_traits(int r);
+    void set_to_zero(int r);
+    // A row in double, read and mapped again.
+    const double *read_again(ptrdiff_t number, double *room) const;
+
+    const Machine machine_;
+    const int capacity_;
+    const Forms forms_;
+    const Rows *source_ = nullptr;
+    int count_ = 0;
+    // Where rows lie: in the arrays below, or where they came from. Null where there are none in that type.
+    const float *narrow_at_ = nullptr;
+    const double *wide_at_ = nullptr;
+    Aligned<float> narrow_;
+    Aligned<double> wide_;
+    std::vector<ptrdiff_t> numbers_;
+    std::vector<RowTraits> traits_;
+    std::vector<double> squares_;
+    std::vector<int32_t> nonzeros_;
+};
+
+template <> inline const float *LaidOut::row<float>(int r) const { return narrow_at_ + r * machine_.features; }
+template <> inline const double *LaidOut::row<double>(int r) const { return wide_at_ + r * machine_.features; }
+
+}  // namespace dormie

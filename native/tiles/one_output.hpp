@@ -1,0 +1,187 @@
+// An rbf machine with one output and few features, the most frequent case: products, kernel values and weighted sums in
+// one pass (Ops::rbf_sums), and signs settled by a radius that is quick to work out.
+//
+// That radius is no smaller than the one that panel.hpp works out panel by panel: where it settles a row, so would
+// that. What it leaves open is judged by that of panel.hpp, so that no answer depends on which of the two was asked.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/interval.hpp"
+#include "core/kernel.hpp"
+#include "core/laid_out.hpp"
+#include "core/machine.hpp"
+#include "core/rounding.hpp"
+#include "core/rules.hpp"
+#include "simd/ops.hpp"
+#include "tiles/packed.hpp"
+#include "tiles/panel_weights.hpp"
+#include "tiles/row_block.hpp"
+
+namespace dormie {
+
+// At least the radius of a row: the lesser of two bounds, slope * errors + constant, looked up by the row's norm,
+// rounded up.
+class QuickRadius {
+  public:
+    // sizes, weight, lanes: of all points together. half_width: what is added to rounding, times sqrt(K(x,x)).
+    template <class T>
+    static QuickRadius of(const Machine &m, const PointSizes &sizes, double weight, ptrdiff_t lanes,
+                          double half_width) {
+        QuickRadius made;
+        const double largest = sizes.norm / lane_terms(m.kernel, 0).scale;  // the norm of a point
+        made.steps_a_unit_ = steps_a_largest / largest;
+        for (int k = 0; k < steps; k++) {
+            const double norm = (k + 1) * largest / steps_a_largest * up;
+            const ScaleOffset terms = row_terms(m.kernel, norm * norm);
+            const Rounding<T> rounding(m, sizes, {norm, m.features, terms.scale, terms.offset, false, false});
+            double low = 0, high = half_width * root_of_self(m.kernel, norm);
+            m.margin.widen(norm, 1, &low, &high);
+            made.steps_[k] = rounding.linear_sum_errors(weight, double(lanes));
+            for (double &slope : made.steps_[k].slope) slope *= up;
+            for (double &constant : made.steps_[k].constant)
+                constant = (constant + high + Rounding<T>::bias_error(m.bias[0])) * up;
+        }
+        return made;
+    }
+
+    // Infinite where nothing is known.
+    double operator()(double norm, double errors) const {
+        const double step = norm * steps_a_unit_;
+        if (!(step < steps)) return std::numeric_limits<double>::infinity();
+        const LinearBounds &at = steps_[int(step)];
+        return std::min(at.slope[0] * errors + at.constant[0], at.slope[1] * errors + at.constant[1]);
+    }
+
+    // For a row as far out as the farthest point: how many times wider the radius is with these errors than with none.
+    double widening(double errors) const {
+        const LinearBounds &at = steps_[steps_a_largest - 1];
+        const double least = std::min(at.constant[0], at.constant[1]);
+        return std::min(at.slope[0] * errors + at.constant[0], at.slope[1] * errors + at.constant[1]) / least;
+    }
+
+  private:
+    static constexpr int steps = 32, steps_a_largest = 8;  // up to four times the largest norm
+    static constexpr double up = 1 + 1e-9;                 // more than the rounding of a bound
+    double steps_a_unit_ = 0;
+    LinearBounds steps_[steps];
+};
+
+template <class T> class OneOutput {
+  public:
+    static bool serves(const Machine &m) {
+        return m.kernel.kind == KernelKind::rbf && m.outputs == 1 && m.features <= chunk &&
+               m.rule.kind == RuleKind::sign;
+    }
+
+    // Room for the sums of a block: those of error sizes panel by panel.
+    struct Sums {
+        Sums(int rows, size_t panels)
+            : offset(size_t(rows)), sums(size_t(rows)), all_errors(size_t(rows)), errors(panels * size_t(rows)) {}
+        std::vector<T> offset;
+        std::vector<double> sums, all_errors, errors;
+    };
+
+    // The first `count` points, with the weights of their panels. All of them outlive this.
+    OneOutput(const Machine &m, const Packed<T> &packed, const std::vector<PanelWeights<T>> &weights, ptrdiff_t count,
+              double half_width)
+        : m_(m), packed_(packed), weights_(weights), count_(count), half_width_(half_width) {
+        for (const PanelWeights<T> &panel : weights) weight_ += panel.total;
+        radius_ = QuickRadius::of<T>(m, packed.sizes, weight_, tiles() * tile_width<T>, half_width);
+        counts_errors_ = !(radius_.widening(weight_) < hardly_wider);
+    }
+
+    Sums make_sums(int rows) const { return {rows, weights_.size()}; }
+
+    // Whether this is quicker than panel.hpp, which skips the zeros of rows: with few panels it always is.
+    bool is_quicker_for(const LaidOut &rows) const {
+        if (weights_.size() <= few_panels) return true;
+        double nonzeros = 0;
+        for (int r = 0; r < rows.count(); r++) nonzeros += double(rows.traits(r).nonzeros);
+        return RowBlock<T>::nonzeros_cost * nonzeros >= double(rows.count()) * double(m_.features);
+    }
+
+    // The answer of each row, or `unsettled`; rows for panel.hpp to judge are added to `close`.
+    void settle(const LaidOut &rows, Sums &space, Judge &judge, int32_t *answers, std::vector<int> &close) const {
+        evaluate(rows, counts_errors_, space);
+        const double most = weight_ * 1.001;  // of error sizes: no kernel value is above 1, but for rounding
+        for (int r = 0; r < rows.count(); r++) {
+            const double g = space.sums[r] + m_.bias[0], size = std::abs(g);
+            const double radius = radius_(rows.traits(r).norm, counts_errors_ ? space.all_errors[r] : most);
+            answers[r] = size > radius ? g > 0 : unsettled;
+            if (size > radius || size < half_width_) continue;
+            if (counts_errors_)
+                answers[r] = settle_with_care(rows.traits(r), r, space, judge);
+            else
+                close.push_back(r);
+        }
+    }
+
+    // The answer of each row by its sum alone.
+    void answer(const LaidOut &rows, Sums &space, Judge &judge, int32_t *answers) const {
+        evaluate(rows, false, space);
+        for (int r = 0; r < rows.count(); r++) {
+            const double g = space.sums[r] + m_.bias[0];
+            answers[r] = judge.answer(&g);
+        }
+    }
+
+  private:
+    static constexpr size_t few_panels = 2;       // measured on covtype, with 12 non-zeros of 54
+    static constexpr double hardly_wider = 1.02;  // times: such a radius leaves hardly more rows open
+
+    ptrdiff_t tiles() const { return (count_ + tile_width<T> - 1) / tile_width<T>; }
+    int tiles_of(size_t panel) const {
+        return int(std::min<ptrdiff_t>(tiles() - ptrdiff_t(panel) * panel_tiles, panel_tiles));
+    }
+
+    // The sums of all rows of a block, without the bias. errors: whether those of the error sizes too.
+    void evaluate(const LaidOut &rows, bool errors, Sums &space) const {
+        const int n = rows.count();
+        for (int r = 0; r < n; r++) space.offset[r] = T(rows.traits(r).offset);
+        std::fill_n(space.sums.begin(), n, 0.0);
+        if (errors) std::fill_n(space.all_errors.begin(), n, 0.0);
+        for (size_t p = 0; p < weights_.size(); p++) {
+            const LaneWeights<T> weights = weights_[p].all();
+            double *panel_errors = errors ? space.errors.data() + p * space.sums.size() : nullptr;
+            if (errors) std::fill_n(panel_errors, n, 0.0);
+            if (weights.outputs == 0) continue;  // all weights are 0
+            const ptrdiff_t at = ptrdiff_t(p) * panel_tiles;
+            ops<T>().rbf_sums({rows.template row<T>(0), space.offset.data(), m_.features, n},
+                              {packed_.tile(at), packed_.tile_stride, tiles_of(p),
+                               packed_.lane_offset.get() + at * tile_width<T>, weights.weights, weights.largest()},
+                              space.sums.data(), panel_errors);
+            for (int r = 0; errors && r < n; r++) space.all_errors[r] += panel_errors[r];
+        }
+    }
+
+    // By the radius that panel.hpp has, from the errors of every panel.
+    int settle_with_care(const RowTraits &row, int r, const Sums &space, Judge &judge) const {
+        double g = space.sums[r] + m_.bias[0], radius = 0;
+        for (size_t p = 0; p < weights_.size(); p++) {
+            const LaneWeights<T> weights = weights_[p].all();
+            if (weights.outputs == 0) continue;
+            const Rounding<T> rounding(m_, packed_.panel_sizes[p], row);
+            radius +=
+                rounding.sum_error(space.errors[p * space.sums.size() + r], weights.total, tiles_of(p) * tile_width<T>);
+        }
+        radius += Rounding<T>::bias_error(m_.bias[0]);
+        if (half_width_ > 0) radius += half_width_ * root_of_self(m_.kernel, row.norm);
+        forget_unless_finite(g, radius);
+        return judge.settle(MiddleRadius{&g, &radius}, m_.margin, row.norm);
+    }
+
+    const Machine &m_;
+    const Packed<T> &packed_;
+    const std::vector<PanelWeights<T>> &weights_;
+    const ptrdiff_t count_;
+    const double half_width_;
+    double weight_ = 0;
+    QuickRadius radius_;
+    bool counts_errors_;
+};
+
+}  // namespace dormie
