@@ -10,7 +10,9 @@ namespace {
 
 // Blocks that a thread takes at a time: where rows are cheap, few enough for threads not to wait for one another.
 constexpr ptrdiff_t blocks_at_once = 16;
-constexpr ptrdiff_t least_pieces = 8;  // for each thread, so that all end at about the same time
+constexpr ptrdiff_t least_pieces = 16;  // for each thread, so that all end at about the same time
+
+constexpr int few_rows = 64;  // for each thread: with fewer, fetching points takes longer than their products
 
 // Labels of any size, moved as whole numbers where they are of one's size.
 template <class Unit> void write_as(const Results &results, const LaidOut &rows, const int32_t *answers) {
@@ -106,7 +108,7 @@ class Cascade::Flow {
     // Whether the threads share the work on each of so few rows.
     bool shared(size_t k, ptrdiff_t rows) const {
         const int threads = team_.threads_for(stage(k).work(rows));
-        return threads > 1 && rows < ptrdiff_t(stage(k).few_rows()) * threads;
+        return threads > 1 && stage(k).shares_points() && rows < ptrdiff_t(few_rows) * threads;
     }
 
     // All rows through the first stage, and what it leaves open as far as there are whole blocks of it.
@@ -116,12 +118,19 @@ class Cascade::Flow {
         const ptrdiff_t block = std::clamp<ptrdiff_t>((n + threads - 1) / threads, 1, stage(0).rows_at_once());
         const ptrdiff_t piece = block * std::clamp<ptrdiff_t>(n / (block * threads * least_pieces), 1, blocks_at_once);
         Team inside = team_.of(shared(0, n) ? team_.threads() : 1);
-        team_.of(threads).share(n, piece, [&](ptrdiff_t from, ptrdiff_t to, int worker) {
+        auto read = [&](ptrdiff_t from, ptrdiff_t to, int worker) {
             for (; from < to && !team_.should_stop(); from += block) {
                 workers_[size_t(worker)]->waiting[0].read(rows_, from, int(std::min(block, to - from)));
                 decide(*workers_[size_t(worker)], 0, inside);
             }
-        });
+        };
+        team_.of(threads).share(n, piece, read, [&](int worker) { finish_alone(*workers_[size_t(worker)]); });
+    }
+
+    // What waits with one worker when it will read no more rows, up to a stage where the threads had better share it.
+    void finish_alone(Worker &worker) {
+        Team alone = team_.of(1);
+        for (size_t k = 1; k < c_.steps_.size() && !stage(k).shares_points(); k++) decide(worker, k, alone);
     }
 
     // What waits for a stage when no more will come.
@@ -132,17 +141,28 @@ class Cascade::Flow {
         const bool sharing = shared(k, rows);
         if (!sharing && workers_.size() > 1 && team_.threads_for(stage(k).work(rows)) > 1) {
             Team alone = team_.of(1);
+            balance(k, int((rows + ptrdiff_t(workers_.size()) - 1) / ptrdiff_t(workers_.size())));
             return team_.run(int(workers_.size()), [&](int worker) { decide(*workers_[size_t(worker)], k, alone); });
         }
         Team inside = team_.of(sharing ? team_.threads() : 1);
-        for (size_t i = 1; i < workers_.size(); i++) pass_on(*workers_[i], *workers_[0], k, inside);
+        for (size_t i = 1; i < workers_.size(); i++) {
+            LaidOut &others = workers_[i]->waiting[k];
+            for (int r = 0; r < others.count(); r++) add(*workers_[0], others, r, k, inside);
+            others.clear();
+        }
         decide(*workers_[0], k, inside);
     }
 
-    // The rows that wait for stage k with one worker wait with another.
-    void pass_on(Worker &from, Worker &to, size_t k, Team &team) {
-        for (int r = 0; r < from.waiting[k].count(); r++) add(to, from.waiting[k], r, k, team);
-        from.waiting[k].clear();
+    // No more than `most` rows wait for stage k with each worker: what is too much for one goes to others.
+    void balance(size_t k, int most) {
+        size_t to = 0;
+        for (auto &worker : workers_) {
+            LaidOut &rows = worker->waiting[k];
+            for (; rows.count() > most; rows.drop_last()) {
+                while (workers_[to]->waiting[k].count() >= most) to++;
+                workers_[to]->waiting[k].add(rows, rows.count() - 1);
+            }
+        }
     }
 
     void add(Worker &worker, const LaidOut &rows, int r, size_t k, Team &team) {

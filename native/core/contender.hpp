@@ -1,6 +1,7 @@
 // One class of a one-vs-one vote against each of the others: a class that wins all its pairs has more votes than any
 // other class can have.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,13 @@ class Contender {
             for (ptrdiff_t o = 0; o < c; o++)
                 weights[i * c + o] = sign_of(rival(o)) * m.weights[(points ? points[i] : i) * m.outputs + outputs_[o]];
         return weights;
+    }
+
+    static constexpr int nobody = -1;
+    // The class that beats this one most clearly, or nobody.
+    int beaten_by(const double *outputs) const {
+        const double *worst = std::min_element(outputs, outputs + machine_.outputs);
+        return *worst < 0 ? int(rival(worst - outputs)) : nobody;
     }
 
     // Whether a row of this norm surely wins all pairs, whatever the source's rounding does.

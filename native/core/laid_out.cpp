@@ -35,8 +35,8 @@ void LaidOut::read(const Rows &rows, ptrdiff_t from, int count) {
     for (int r = 0; r < count; r++) {
         numbers_[r] = from + r;
         if (!(squares_[r] <= std::numeric_limits<double>::max())) rows.require_finite(from + r);
-        set_traits(r);
     }
+    set_traits(count);
 }
 
 // Numbers that float has, and that are not mapped: most often no double is needed.
@@ -61,14 +61,19 @@ void LaidOut::read_wide(ptrdiff_t from, int r, int count) {
     if (forms_.narrow) row_ops().narrow(NumberType::float64, x, count * d, narrow_.get() + at);
 }
 
-void LaidOut::set_traits(int r) {
-    const ptrdiff_t d = machine_.features;
-    const double square = squares_[r];
-    const ScaleOffset terms = row_terms(machine_.kernel, square);
-    const bool lost = wide_at_ ? norm_lost(machine_.kernel, row<double>(r), d, square)
-                               : norm_lost(machine_.kernel, row<float>(r), d, square);
-    traits_[r] = {std::sqrt(square), nonzeros_[r], terms.scale, terms.offset, far_out(machine_.kernel, square), lost};
-    if (traits_[r].far) set_to_zero(r);
+void LaidOut::set_traits(int count) {
+    const Kernel &kernel = machine_.kernel;
+    for (int r = 0; r < count; r++) {
+        const ScaleOffset terms = row_terms(kernel, squares_[r]);
+        const bool far = far_out(kernel, squares_[r]);
+        traits_[r] = {std::sqrt(squares_[r]), nonzeros_[r], terms.scale, terms.offset, far, false};
+    }
+    for (int r = 0; r < count; r++) {
+        if (kernel.normalized)
+            traits_[r].lost = wide_at_ ? norm_lost(kernel, row<double>(r), machine_.features, squares_[r])
+                                       : norm_lost(kernel, row<float>(r), machine_.features, squares_[r]);
+        if (traits_[r].far) set_to_zero(r);
+    }
 }
 
 // In arrays of our own: where rows are read in place, the block is copied first.

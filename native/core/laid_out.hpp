@@ -27,6 +27,7 @@ class LaidOut {
 
     // One more row, of another block.
     void add(const LaidOut &other, int r);
+    void drop_last() { count_--; }
     void clear() { count_ = 0; }
 
     int count() const { return count_; }
@@ -45,7 +46,8 @@ class LaidOut {
     // Rows from + r, ... to places r, ...
     void read_narrow(ptrdiff_t from, int r, int count);
     void read_wide(ptrdiff_t from, int r, int count);
-    void set_traits(int r);
+    // Of the first rows, once they are measured.
+    void set_traits(int count);
     void set_to_zero(int r);
     // A row in double, read and mapped again.
     const double *read_again(ptrdiff_t number, double *room) const;

@@ -64,6 +64,9 @@ template <class T> class Rounding {
         return rounding;
     }
 
+    // Bound on a value over its error size.
+    double largest() const { return largest_; }
+
     // Bound on the error of v.
     T slack() const { return T(slack_ * 1.000001); }
 

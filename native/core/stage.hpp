@@ -34,8 +34,8 @@ class Stage {
     virtual int rows_at_once() const = 0;
     virtual std::unique_ptr<Pass> pass(int rows) const = 0;
 
-    // Rows for each thread below which the threads share the work on each row instead; 0: never.
-    virtual int few_rows() const { return 0; }
+    // Whether its points are so many that threads had better share them than fetch all of them for a few rows each.
+    virtual bool shares_points() const { return false; }
     // Multiply-adds of so many rows, reading included, as far as can be told: for the choice of how many threads to
     // use.
     virtual double work(ptrdiff_t rows) const = 0;

@@ -78,15 +78,19 @@ class Team {
     bool should_stop() const { return call_.should_stop(); }
 
     // Runs work(from, to, worker) for pieces of 0 .. count, each of at most `most` numbers, in any order; worker <
-    // threads() tells the threads apart. The first exception is thrown again here.
-    template <class Work> void share(ptrdiff_t count, ptrdiff_t most, const Work &work) {
+    // threads() tells the threads apart. Then end(worker), once in each. The first exception is thrown again here.
+    template <class Work, class End> void share(ptrdiff_t count, ptrdiff_t most, const Work &work, const End &end) {
         std::atomic<ptrdiff_t> next{0};
         run(int(std::min<ptrdiff_t>(threads_, (count + most - 1) / most)), [&](int worker) {
             for (ptrdiff_t from = next.fetch_add(most); from < count; from = next.fetch_add(most)) {
                 if (call_.should_stop()) return;
                 work(from, std::min(from + most, count), worker);
             }
+            end(worker);
         });
+    }
+    template <class Work> void share(ptrdiff_t count, ptrdiff_t most, const Work &work) {
+        share(count, most, work, [](int) {});
     }
 
     // Runs work(worker) in up to so many threads at once.

@@ -13,8 +13,11 @@ namespace dormie {
 
 namespace {
 
-constexpr int block_rows = 128;        // of one class
-constexpr int few_rows_a_thread = 64;  // with fewer, fetching points takes longer than their products
+constexpr int block_rows = 128;  // of one class
+constexpr int none = Contender::nobody;
+// Where the points of a class stay in the cache of a core (1 MiB), a guess that is wrong is followed by a second one:
+// it takes few rows, for which points would be fetched from memory otherwise.
+constexpr ptrdiff_t cached = 1 << 18;  // numbers
 constexpr ptrdiff_t room = 1 << 21;    // numbers in the rows that wait: 8 MiB
 
 }  // namespace
@@ -50,11 +53,12 @@ class Champion::ClassPoints {
     std::unique_ptr<Packed<float>> packed_;
 };
 
-Champion::Champion(const Machine &machine, const Machine &guess, const Members &members)
-    : machine_(machine), guess_(guess), guess_points_(guess_) {
+Champion::Champion(const Machine &machine, const Vectors &guess, const Members &members)
+    : machine_(machine), guess_(machine, guess) {
     for (ptrdiff_t k = 0; k < machine.rule.classes; k++) {
         const int64_t from = members.starts[k], to = members.starts[k + 1];
         classes_.push_back(std::make_unique<ClassPoints>(machine, k, members.members + from, to - from));
+        if ((to - from) * machine.features > cached) tries_ = 1;
         sizes_.widen(classes_.back()->sizes());
         weight_ += classes_.back()->weight();
     }
@@ -80,10 +84,10 @@ class Champion::Proof final : public Stage {
         const ptrdiff_t classes = c_.machine_.rule.classes;
         return int(std::clamp<ptrdiff_t>(room / c_.machine_.features, 1, block_rows * classes));
     }
-    int few_rows() const override { return few_rows_a_thread; }
+    bool shares_points() const override { return c_.tries_ == 1; }
     double work(ptrdiff_t rows) const override {
         const double d = double(c_.machine_.features + 16);
-        return double(rows) * (double(c_.guess_.points_count) * (d + double(c_.guess_.outputs)) + mean_points_ * d);
+        return c_.guess_.work(rows) + double(rows) * mean_points_ * d;
     }
     std::unique_ptr<Pass> pass(int rows) const override;
 
@@ -100,60 +104,70 @@ class Champion::ProofPass final : public Pass {
         : c_(champion),
           guesses_(c_.guess_, std::min(rows, block_rows)),
           pairs_(c_.classes_[0]->contender().machine(), std::min(rows, block_rows * 3 / 2)),
-          judge_(c_.guess_.rule, c_.guess_.outputs),
+          guess_(size_t(rows)),
           order_(size_t(rows)),
           starts_(c_.classes_.size() + 1) {}
 
     void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
-        Team alone = team.of(1);
-        for (int from = 0; from < rows.count(); from += block_rows)
-            if (!guess(rows, from, std::min(rows.count() - from, block_rows), alone, verdicts)) return;
-        sort(rows.count(), verdicts.answers);
-        for (size_t k = 0; k < c_.classes_.size(); k++) {
-            // In parts of one size: a few rows take nearly as long as a block.
-            const int from = starts_[k], count = starts_[k + 1] - from;
-            const int parts = std::max(1, (count + block_rows / 2) / block_rows);
-            for (int p = 0; p < parts && count > 0; p++) {
-                const int first = from + count * p / parts, last = from + count * (p + 1) / parts;
-                if (!prove(*c_.classes_[k], rows, first, last - first, team, verdicts)) return;
-            }
+        std::iota(order_.begin(), order_.begin() + rows.count(), 0);
+        for (int from = 0; from < rows.count(); from += block_rows) {
+            if (team.should_stop()) return;
+            guesses_.of(rows, order_.data() + from, std::min(rows.count() - from, block_rows), guess_.data() + from);
+        }
+        std::fill_n(verdicts.evaluations, rows.count(), int32_t(c_.guess_.vectors()));
+        for (int i = 0; i < c_.tries_; i++) {
+            sort(rows.count());
+            if (!prove_all(rows, team, verdicts)) return;
         }
     }
 
   private:
-    bool guess(const LaidOut &rows, int from, int count, Team &team, const Verdicts &verdicts) {
-        std::iota(order_.begin(), order_.begin() + count, from);
-        if (!guesses_.evaluate({c_.guess_, c_.guess_points_}, rows, order_.data(), count, team)) return false;
-        for (int r = 0; r < count; r++) verdicts.answers[from + r] = judge_.answer(guesses_.interval(r).middle);
-        return true;
-    }
-
-    // The rows by their guess: those of class k are order_[starts_[k]] to order_[starts_[k + 1]].
-    void sort(int count, const int32_t *guesses) {
+    // The rows that have a guess, by their guess: those of class k are order_[starts_[k]] to order_[starts_[k + 1]].
+    void sort(int count) {
         std::fill(starts_.begin(), starts_.end(), 0);
-        for (int r = 0; r < count; r++) starts_[size_t(guesses[r]) + 1]++;
+        for (int r = 0; r < count; r++)
+            if (guess_[r] != none) starts_[size_t(guess_[r]) + 1]++;
         std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-        for (int r = 0; r < count; r++) order_[size_t(starts_[size_t(guesses[r])]++)] = r;
+        for (int r = 0; r < count; r++)
+            if (guess_[r] != none) order_[size_t(starts_[size_t(guess_[r])]++)] = r;
         std::copy_backward(starts_.begin(), starts_.end() - 1, starts_.end());  // each has moved to the next
         starts_[0] = 0;
     }
 
-    bool prove(const ClassPoints &one, const LaidOut &rows, int from, int count, Team &team, const Verdicts &verdicts) {
+    // Class by class; false where the call is being given up.
+    bool prove_all(const LaidOut &rows, Team &team, const Verdicts &verdicts) {
+        for (size_t k = 0; k < c_.classes_.size(); k++) {
+            // In parts of one size: a few rows take nearly as long as a block.
+            const int from = starts_[k], count = starts_[k + 1] - from;
+            const int parts = count == 0 ? 0 : std::max(1, (count + block_rows / 2) / block_rows);
+            for (int p = 0; p < parts; p++) {
+                const int first = from + count * p / parts, last = from + count * (p + 1) / parts;
+                if (!prove(int(k), rows, first, last - first, team, verdicts)) return false;
+            }
+        }
+        return true;
+    }
+
+    // Rows order_[from], ... whose guess is class k. What is not proved may have another guess from now on.
+    bool prove(int k, const LaidOut &rows, int from, int count, Team &team, const Verdicts &verdicts) {
+        const ClassPoints &one = *c_.classes_[size_t(k)];
         if (!pairs_.evaluate(one.sum(), rows, order_.data() + from, count, team)) return false;
-        const int32_t evaluations = int32_t(c_.guess_.points_count + one.count());
         for (int r = 0; r < count; r++) {
+            const int place = pairs_.place(r);
             const RowTraits &row = pairs_.row(r);
-            const bool proved = one.contender().wins(pairs_.interval(r), row.norm) && !c_.may_overflow(row);
-            if (!proved) verdicts.answers[pairs_.place(r)] = unsettled;
-            verdicts.evaluations[pairs_.place(r)] = evaluations;
+            const MiddleRadius found = pairs_.interval(r);
+            const bool proved = one.contender().wins(found, row.norm) && !c_.may_overflow(row);
+            verdicts.answers[place] = proved ? k : unsettled;
+            verdicts.evaluations[place] += int32_t(one.count());
+            guess_[place] = proved ? none : one.contender().beaten_by(found.middle);
         }
         return true;
     }
 
     const Champion &c_;
-    BlockSums<float, false> guesses_;
+    ReducedSet::Guesses guesses_;
     BlockSums<float, true> pairs_;
-    Judge judge_;
+    std::vector<int32_t> guess_;  // of each row, or none
     std::vector<int> order_, starts_;
 };
 

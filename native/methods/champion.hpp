@@ -11,6 +11,7 @@
 #include "core/machine.hpp"
 #include "core/sizes.hpp"
 #include "core/stage.hpp"
+#include "methods/reduced_set.hpp"
 #include "tiles/packed.hpp"
 
 namespace dormie {
@@ -23,8 +24,8 @@ struct Members {
 
 class Champion {
   public:
-    // guess: a machine over few vectors, for the same rows, whose answers are classes; its arrays belong to the caller.
-    Champion(const Machine &machine, const Machine &guess, const Members &members);
+    // guess: of one level, whose rho does not matter; its arrays belong to the caller.
+    Champion(const Machine &machine, const Vectors &guess, const Members &members);
     ~Champion();
 
     // Decides rows whose guess wins all its pairs, rounding included. It keeps `owner`, which has this, alive.
@@ -37,11 +38,12 @@ class Champion {
     // Whether an output of the row that is not worked out may overflow, and with it the sums that break ties.
     bool may_overflow(const RowTraits &row) const;
 
-    const Machine machine_, guess_;
-    const Packed<float> guess_points_;
+    const Machine machine_;
+    const ReducedSet guess_;
     std::vector<std::unique_ptr<const ClassPoints>> classes_;
     PointSizes sizes_;   // the largest of all points with a weight
     double weight_ = 0;  // at least the sum of their largest weights
+    int tries_ = 2;      // guesses for a row
 };
 
 }  // namespace dormie

@@ -17,7 +17,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
-constexpr int few_rows_a_thread = 64;          // with fewer, fetching points takes longer than their products
+constexpr ptrdiff_t cached = 1 << 20;          // bytes of points that stay in the cache of each core
 constexpr double most_cancellation = 0x1p-40;  // in a kernel value of at most 1: then differences are worth their time
 
 template <class T> Forms forms_of() { return {std::is_same_v<T, float>, std::is_same_v<T, double>}; }
@@ -32,7 +32,9 @@ template <class T, ArgumentForm form> class FullSumStage : public Stage {
     int rows_at_once() const override {
         return rows_with_room(block_rows, std::max(sums_width(machine()), machine().features));
     }
-    int few_rows() const override { return few_rows_a_thread; }
+    bool shares_points() const override {
+        return ptrdiff_t(sizeof(T)) * machine().points_count * machine().features > cached;
+    }
     double work(ptrdiff_t rows) const override { return dense_.work(rows); }
 
   protected:

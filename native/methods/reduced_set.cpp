@@ -58,8 +58,8 @@ class ReducedSet::Block {
         rows_.arrange(rows);
         tiles_done_ = 0;
     }
-    void start(const LaidOut &rows, const std::vector<int> &which) {
-        rows_.arrange(rows, which.data(), int(which.size()));
+    void start(const LaidOut &rows, const int *which, int count) {
+        rows_.arrange(rows, which, count);
         tiles_done_ = 0;
     }
 
@@ -79,11 +79,14 @@ class ReducedSet::Block {
 
     // Judges every row at a level: judged(place in the block, answer); outputs are written where they are the answer.
     // Returns whether any row is left open; those stay, unless it is the last level.
-    template <class Judged> bool settle(const Level &level, double caution, double *values, const Judged &judged) {
+    template <class Judged>
+    bool settle(const Level &level, double caution, bool by_champion, double *values, const Judged &judged) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
-            int answer = level.search ? search(level, caution, r) : unsettled;
-            if (answer == unsettled) {
+            // What breaks ties may overflow in outputs that are not worked out: certainty takes all of them.
+            const bool searching = level.search && (by_champion || !s_.machine_.rule.break_ties);
+            int answer = searching ? search(level, caution, r) : unsettled;
+            if (answer == unsettled && !(searching && by_champion)) {
                 const MiddleRadius found = interval(level, caution, r);
                 answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
                 if (values) std::copy_n(found.middle, s_.machine_.outputs, values + place(r) * s_.machine_.outputs);
@@ -94,6 +97,16 @@ class ReducedSet::Block {
         if (open_.empty() || &level == &s_.levels_.back()) return false;
         if (int(open_.size()) < count()) keep_open();
         return true;
+    }
+
+    // The answers of all rows at the first level, half-widths and rounding left out.
+    void guess(int32_t *answers) {
+        const Level &level = s_.levels_.front();
+        advance(level);
+        for (int r = 0; r < count(); r++) {
+            const int k = level.search ? level.search->find(RowValues{*this, r}, *space_) : unsettled;
+            answers[r] = k != unsettled ? k : judge_.answer(interval(level, 0.0, r).middle);
+        }
     }
 
     // G' and radius of row r at a level, when its kernel values are there.
@@ -119,16 +132,23 @@ class ReducedSet::Block {
     }
 
   private:
-    // The class that wins all its pairs of a vote, or `unsettled`: then all outputs must be looked at.
+    // From a panel to the kernel values of a row, and to the sizes of their errors, null where those are the values.
+    struct RowValues {
+        const Block &block;
+        int r;
+        const float *operator()(size_t panel) const { return block.row_of(block.values_, ptrdiff_t(panel), r); }
+        const float *errors(size_t panel) const { return block.row_of(block.errors_, ptrdiff_t(panel), r); }
+    };
+
+    // The class that wins all its pairs of a vote, or `unsettled`.
     int search(const Level &level, double caution, int r) {
-        const auto values = [&](size_t p) { return row_of(values_, ptrdiff_t(p), r); };
         const RowTraits &row = rows_.row(r);
         const VoteSearch &search = *level.search;
-        const int k = search.find(values, *space_);
-        if (k < 0 || s_.machine_.rule.break_ties || own_error_sizes(s_.machine_)) return unsettled;
-        search.bound_rounding(k, row, s_.packed_.panel_sizes, values, *space_);
-        search.widen(k, caution * root_of_self(s_.machine_.kernel, row.norm), level.rho, *space_);
-        return search.wins(k, *space_, row.norm) ? k : unsettled;
+        const int k = search.find(RowValues{*this, r}, *space_);
+        if (k == unsettled) return unsettled;
+        const double factor = caution * root_of_self(s_.machine_.kernel, row.norm);
+        const RowValues values{*this, r};
+        return search.wins(k, row, s_.packed_.sizes, factor, level.rho, values, *space_) ? k : unsettled;
     }
 
     void keep_open() {
@@ -180,7 +200,7 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
         const ptrdiff_t size = vectors.sizes[j], panels = (size + panel_width<float> - 1) / panel_width<float>;
         const Machine level = over_vectors(machine, vectors, size, weights);
         levels_.push_back({size, {}, vectors.rho + j * machine.outputs, nullptr});
-        if (VoteSearch::serves(level)) levels_.back().search = std::make_unique<VoteSearch>(level, packed_.order);
+        if (VoteSearch::serves(level)) levels_.back().search = std::make_unique<VoteSearch>(level);
         for (ptrdiff_t p = 0; p < panels; p++) levels_.back().panels.emplace_back(level, packed_.order, p);
         weights += size * machine.outputs;
     }
@@ -189,8 +209,8 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
 // All levels as a stage.
 class ReducedSet::Levels final : public Stage {
   public:
-    Levels(const ReducedSet &set, double caution, std::shared_ptr<const void> owner)
-        : s_(set), caution_(caution), owner_(std::move(owner)) {
+    Levels(const ReducedSet &set, double caution, bool by_champion, std::shared_ptr<const void> owner)
+        : s_(set), caution_(caution), by_champion_(by_champion), owner_(std::move(owner)) {
         const Level &first = s_.levels_.front();
         if (OneOutput<float>::serves(s_.machine_))
             one_output_.emplace(s_.machine_, s_.packed_, first.panels, first.size, caution * first.rho[0]);
@@ -227,7 +247,7 @@ class ReducedSet::Levels final : public Stage {
                     if (verdicts.answers[r] == unsettled) left_.push_back(r);
             }
             if (left_.empty()) return;
-            block().start(rows, left_);
+            block().start(rows, left_.data(), int(left_.size()));
             walk(team, verdicts);
         }
 
@@ -241,10 +261,11 @@ class ReducedSet::Levels final : public Stage {
             for (const Level &level : l_.s_.levels_) {
                 if (block_->count() >= ask_from && team.should_stop()) return;
                 block_->advance(level);
-                const bool open = block_->settle(level, l_.caution_, verdicts.values, [&](int r, int answer) {
-                    verdicts.answers[r] = answer;
-                    verdicts.evaluations[r] = int32_t(level.size);
-                });
+                const bool open =
+                    block_->settle(level, l_.caution_, l_.by_champion_, verdicts.values, [&](int r, int answer) {
+                        verdicts.answers[r] = answer;
+                        verdicts.evaluations[r] = int32_t(level.size);
+                    });
                 if (!open) return;
             }
         }
@@ -259,12 +280,23 @@ class ReducedSet::Levels final : public Stage {
 
     const ReducedSet &s_;
     const double caution_;
+    const bool by_champion_;
     const std::shared_ptr<const void> owner_;
     std::optional<OneOutput<float>> one_output_;
 };
 
-std::shared_ptr<const Stage> ReducedSet::stage(double caution, std::shared_ptr<const void> owner) const {
-    return std::make_shared<Levels>(*this, caution, std::move(owner));
+ReducedSet::Guesses::Guesses(const ReducedSet &set, int rows) : block_(std::make_unique<Block>(set, rows)) {}
+
+ReducedSet::Guesses::~Guesses() = default;
+
+void ReducedSet::Guesses::of(const LaidOut &rows, const int *which, int count, int32_t *answers) {
+    block_->start(rows, which, count);
+    block_->guess(answers);
+}
+
+std::shared_ptr<const Stage> ReducedSet::stage(double caution, bool by_champion,
+                                               std::shared_ptr<const void> owner) const {
+    return std::make_shared<Levels>(*this, caution, by_champion, std::move(owner));
 }
 
 void ReducedSet::interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const {

@@ -28,15 +28,31 @@ struct Vectors {
 };
 
 class ReducedSet {
+    class Block;
+
   public:
     ReducedSet(const Machine &machine, const Vectors &vectors);
 
     // Decides rows, each after as few levels as it takes; evaluations are the vectors that were used. caution: a factor
-    // on rho. It keeps `owner`, which has this, alive.
-    std::shared_ptr<const Stage> stage(double caution, std::shared_ptr<const void> owner) const;
+    // on rho. by_champion: whether a vote is settled only by a class that wins all its pairs, which takes far fewer
+    // outputs. It keeps `owner`, which has this, alive.
+    std::shared_ptr<const Stage> stage(double caution, bool by_champion, std::shared_ptr<const void> owner) const;
+
+    ptrdiff_t vectors() const { return machine_.points_count; }
 
     // Outputs and radii of each row at a level, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const;
+
+    // In one thread, the answers of some rows of a block at the first level, half-widths and rounding left out.
+    class Guesses {
+      public:
+        Guesses(const ReducedSet &set, int rows);
+        ~Guesses();
+        void of(const LaidOut &rows, const int *which, int count, int32_t *answers);
+
+      private:
+        std::unique_ptr<Block> block_;
+    };
 
     // Multiply-adds of the first level, which all rows go through, and what it takes to read them.
     double work(ptrdiff_t n) const {
@@ -45,7 +61,6 @@ class ReducedSet {
     }
 
   private:
-    class Block;
     class Levels;
     struct Level {
         ptrdiff_t size;

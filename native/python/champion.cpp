@@ -14,6 +14,8 @@ class BoundChampion {
         : kept_(std::move(kept)),
           points_(points),
           weights_(weights),
+          size_{int64_t(points.shape(0))},
+          rho_(size_t(kept_->machine.outputs)),
           champion_(kept_->machine, guess(), checked(members, starts)) {}
 
     static BoundStage stage(const std::shared_ptr<BoundChampion> &self) { return {{self->champion_.stage(self)}}; }
@@ -23,14 +25,11 @@ class BoundChampion {
         if (!fits) throw nb::value_error("the arrays of the champion do not fit the machine");
     }
 
-    Machine guess() const {
-        Machine m = kept_->machine;
+    Vectors guess() const {
+        const Machine &m = kept_->machine;
         require(m.rule.kind == RuleKind::vote && points_.shape(0) >= 1 && weights_.shape(0) == points_.shape(0) &&
                 ptrdiff_t(points_.shape(1)) == m.features && ptrdiff_t(weights_.shape(1)) == m.outputs);
-        m.points_count = ptrdiff_t(points_.shape(0));
-        m.points = points_.data();
-        m.weights = weights_.data();
-        return m;
+        return {ptrdiff_t(points_.shape(0)), 1, points_.data(), size_.data(), weights_.data(), rho_.data()};
     }
 
     // Before anything reads the arrays, they are known to fit. That they name all the points that count, Python checks.
@@ -46,6 +45,8 @@ class BoundChampion {
 
     const std::shared_ptr<Kept> kept_;
     const Matrix points_, weights_;
+    const std::vector<int64_t> size_;
+    const std::vector<double> rho_;  // 0: the guess is judged without half-widths
     const Champion champion_;
 };
 

@@ -17,9 +17,9 @@ class BoundReducedSet {
           sizes_(sizes.data(), sizes.data() + sizes.shape(0)),
           set_(kept_->machine, checked()) {}
 
-    static BoundStage stage(const std::shared_ptr<BoundReducedSet> &self, double caution) {
+    static BoundStage stage(const std::shared_ptr<BoundReducedSet> &self, double caution, bool by_champion) {
         if (!(caution >= 0 && std::isfinite(caution))) throw nb::value_error("caution must be finite and at least 0");
-        return {{self->set_.stage(caution, self)}};
+        return {{self->set_.stage(caution, by_champion, self)}};
     }
 
     Intervals interval(const Rows &rows, ptrdiff_t level, int threads) const {
@@ -62,8 +62,10 @@ void bind_reduced_set(nb::module_ &m) {
     nb::class_<BoundReducedSet> reduced_set(m, "ReducedSet", "A few vectors for all (Burges & Schölkopf 1997).");
     reduced_set.def(nb::init<std::shared_ptr<Kept>, Matrix, Counts, Matrix, Matrix>(), "machine"_a, "points"_a,
                     "sizes"_a, "weights"_a, "rho"_a);
-    reduced_set.def("stage", &BoundReducedSet::stage, "caution"_a,
-                    "The stage that decides rows. caution: a factor on rho.");
+    reduced_set.def(
+        "stage", &BoundReducedSet::stage, "caution"_a, "by_champion"_a,
+        "The stage that decides rows. caution: a factor on rho. by_champion: whether a vote of three or more "
+        "classes is settled only by a class that wins all its pairs.");
     bind_rows(reduced_set, "interval", &BoundReducedSet::interval, "Middles and radii of every output at a level.",
               "level"_a);
 }

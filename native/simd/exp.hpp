@@ -5,6 +5,9 @@
 #pragma once
 #include "simd/ops.hpp"
 #include "simd/vec.hpp"
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -37,6 +40,31 @@ template <class T> inline void split_exp2(Vec<T> y, Vec<T> &power, Vec<T> &exces
     power = (Vec<T>)exponent;
 }
 
+#if defined(__AVX512F__)
+// The instruction set has what takes the others several steps: rounding to a whole number, 2^n, and 0 where a lane is
+// out of range. (With a mask of all lanes where any would do, since GCC warns of what it leaves undefined without one.)
+inline __m512 whole(__m512 y) { return _mm512_maskz_roundscale_ps(0xffff, y, _MM_FROUND_TO_NEAREST_INT); }
+inline __m512d whole(__m512d y) { return _mm512_maskz_roundscale_pd(0xff, y, _MM_FROUND_TO_NEAREST_INT); }
+inline __m512 at_most_zero(__m512 y) { return _mm512_maskz_min_ps(0xffff, y, __m512{}); }
+inline __m512d at_most_zero(__m512d y) { return _mm512_maskz_min_pd(0xff, y, __m512d{}); }
+// x 2^n, and 0 unless y is at least `least`.
+inline __m512 times_power(__m512 x, __m512 n, __m512 y, float least) {
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(y, _mm512_set1_ps(least), _CMP_GE_OQ), x, n);
+}
+inline __m512d times_power(__m512d x, __m512d n, __m512d y, double least) {
+    return _mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(y, _mm512_set1_pd(least), _CMP_GE_OQ), x, n);
+}
+
+// NaN, the difference of two infinite norms, gives 0: such points are far apart.
+template <class T> inline Vec<T> exp2_nonpositive(Vec<T> v) {
+    using C = Exp2Constants<T>;
+    const Vec<T> y = (Vec<T>)at_most_zero(v), n = (Vec<T>)whole(y), f = y - n;
+    constexpr int terms = sizeof(C::q) / sizeof(T);
+    Vec<T> q = all<T>(C::q[terms - 1]);
+    for (int i = terms - 2; i >= 0; i--) q = q * f + C::q[i];
+    return (Vec<T>)times_power(q * f + T(1), n, v, dormie::exp2_least<T>);
+}
+#else
 // NaN, the difference of two infinite norms, gives 0: such points are far apart.
 template <class T> inline Vec<T> exp2_nonpositive(Vec<T> y) {
     const Bits<T> in_range = (Bits<T>)(y >= dormie::exp2_least<T>);
@@ -45,6 +73,7 @@ template <class T> inline Vec<T> exp2_nonpositive(Vec<T> y) {
     split_exp2<T>(y, power, excess);
     return (Vec<T>)((Bits<T>)(power * excess + power) & in_range);
 }
+#endif
 
 // tanh(v) = -m / (2 + m), m = exp(-2|v|) - 1: no cancellation near 0. v is given times 2 / ln 2.
 template <class T> inline Vec<T> tanh_scaled(Vec<T> v) {

@@ -84,34 +84,45 @@ template <bool counting, class T> inline Squares squares_of(const T *x, ptrdiff_
 
 // Four rows at a time, whose lanes are added up together: in the same order as those of one. In chunks, so that chains
 // of roundings stay short.
-template <bool counting, class T>
-inline void measure_rows(const T *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
-    for (ptrdiff_t r = 0; r < count; r += 4) {
-        const int several = count - r < 4 ? int(count - r) : 4;
-        double sums[4] = {}, part[4];
-        Squares found[4];
-        Squares::Count counts[4] = {};
-        for (ptrdiff_t from = 0; from < d; from += dormie::chunk) {
-            const ptrdiff_t n = d - from < dormie::chunk ? d - from : dormie::chunk;
-            for (int k = 0; k < 4; k++) {
-                found[k] = squares_of<counting>(x + (r + (k < several ? k : 0)) * d + from, n);
-                if constexpr (counting) counts[k] -= found[k].zeros;
-            }
-            sum_lanes_of_four<double>(found[0].sum, found[1].sum, found[2].sum, found[3].sum, part);
-            for (int k = 0; k < 4; k++) sums[k] += part[k];
+template <class T>
+inline void measure_four(const T *const *rows, int several, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+    double sums[4] = {}, part[4];
+    Squares::Count counts[4] = {};
+    for (ptrdiff_t from = 0; from < d; from += dormie::chunk) {
+        const ptrdiff_t n = d - from < dormie::chunk ? d - from : dormie::chunk;
+        Vec<double> sum[4];
+        for (int k = 0; k < 4; k++) {
+            const Squares found = squares_of<true>(rows[k] + from, n);
+            counts[k] -= found.zeros;
+            sum[k] = found.sum;
         }
-        for (int k = 0; k < several; k++) {
-            squares[r + k] = sums[k];
-            int32_t all = counting ? 0 : int32_t(d);
-            for (int lane = 0; counting && lane < lanes<double>; lane++) all += int32_t(counts[k][lane]);
-            nonzeros[r + k] = all;
-        }
+        sum_lanes_of_four<double>(sum[0], sum[1], sum[2], sum[3], part);
+        for (int k = 0; k < 4; k++) sums[k] += part[k];
+    }
+    for (int k = 0; k < several; k++) {
+        squares[k] = sums[k];
+        nonzeros[k] = 0;
+        for (int lane = 0; lane < lanes<double>; lane++) nonzeros[k] += int32_t(counts[k][lane]);
     }
 }
 
+// The same for rows of few features, without counting.
+template <class T>
+inline void measure_four_short(const T *const *rows, int several, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+    double sums[4];
+    sum_lanes_of_four<double>(squares_of<false>(rows[0], d).sum, squares_of<false>(rows[1], d).sum,
+                              squares_of<false>(rows[2], d).sum, squares_of<false>(rows[3], d).sum, sums);
+    for (int k = 0; k < several; k++) squares[k] = sums[k], nonzeros[k] = int32_t(d);
+}
+
 template <class T> void measure(const T *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
-    if (d <= dormie::features_not_counted) return measure_rows<false>(x, count, d, squares, nonzeros);
-    measure_rows<true>(x, count, d, squares, nonzeros);
+    const auto measure_some = d <= dormie::features_not_counted ? measure_four_short<T> : measure_four<T>;
+    for (ptrdiff_t r = 0; r < count; r += 4) {
+        const int several = count - r < 4 ? int(count - r) : 4;
+        const T *rows[4];
+        for (int k = 0; k < 4; k++) rows[k] = x + (r + (k < several ? k : 0)) * d;
+        measure_some(rows, several, d, squares + r, nonzeros + r);
+    }
 }
 
 template <class T> void group(const T *const *rows, int count, ptrdiff_t d, T *to) {

@@ -95,6 +95,10 @@ template <class T> struct Ops {
     // values (whole tiles), and added in double
     void (*weigh)(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums);
 
+    // The same with the outputs side by side: sums[o] += sum_i values[i] weights[i * outputs + o] for o < outputs,
+    // whole tiles; i < n, whole tiles too. Four sums for each output, in T; at most n / 4 + 2 roundings after a product
+    void (*weigh_across)(const T *values, int n, const T *weights, int outputs, T *sums);
+
     // sums[r] += sum_i weights[i] 2^(rows[r] . points[i] + lane_offset[i] + row_offset[r]), for rows of d <= chunk
     // features and one panel of points; errors[r] likewise with the weights `largest`, unless it is null. The products,
     // kernel values and weighted sums of the functions above in one, with the same bits. Skipping zeros would not pay:

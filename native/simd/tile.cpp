@@ -154,6 +154,21 @@ void weigh(const T *values, const T *weights, int n, const int32_t *which, int o
     }
 }
 
+template <class T> void weigh_across(const T *values, int n, const T *weights, int outputs, T *sums) {
+    constexpr int N = lanes<T>, V = column_vectors, parts = 4;
+    for (int o = 0; o < outputs; o += V * N) {
+        Vec<T> sum[parts][V] = {};
+        for (int i = 0; i < n; i += parts)
+            for (int k = 0; k < parts; k++)
+                for (int v = 0; v < V; v++)
+                    sum[k][v] += all(values[i + k]) * load(weights + ptrdiff_t(i + k) * outputs + o + v * N);
+        for (int v = 0; v < V; v++) {
+            T *to = sums + o + v * N;
+            store(to, load(to) + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v])));
+        }
+    }
+}
+
 // Weighted sums of the rbf values of one row, vector after vector: even ones and odd ones apart, as in weigh_some.
 template <class T, int several> struct RbfSums {
     Vec<T> even[several] = {}, odd[several] = {};
@@ -335,6 +350,7 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             list_products<T>,
             kernel_values<T>,
             weigh<T>,
+            weigh_across<T>,
             rbf_sums<T>,
             dots<T>,
             solve<T>,

@@ -130,8 +130,8 @@ template <class T> class OneOutput {
     }
 
   private:
-    static constexpr size_t few_panels = 2;       // measured on covtype, with 12 non-zeros of 54
-    static constexpr double hardly_wider = 1.02;  // times: such a radius leaves hardly more rows open
+    static constexpr size_t few_panels = 2;      // measured on covtype, with 12 non-zeros of 54
+    static constexpr double hardly_wider = 1.3;  // times: such a radius leaves hardly more rows open
 
     ptrdiff_t tiles() const { return (count_ + tile_width<T> - 1) / tile_width<T>; }
     int tiles_of(size_t panel) const {

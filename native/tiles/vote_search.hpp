@@ -5,16 +5,20 @@
 // 2c outputs in place of c (c - 1) / 2.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/contender.hpp"
+#include "core/interval.hpp"
 #include "core/machine.hpp"
 #include "core/rounding.hpp"
 #include "core/sizes.hpp"
 #include "simd/ops.hpp"
 #include "tiles/panel.hpp"
-#include "tiles/panel_weights.hpp"
 
 namespace dormie {
 
@@ -22,104 +26,122 @@ class VoteSearch {
   public:
     static bool serves(const Machine &m) { return m.rule.kind == RuleKind::vote && m.rule.classes >= 3; }
 
-    // m: over few points, packed in this order.
-    VoteSearch(const Machine &m, const std::vector<ptrdiff_t> &order)
-        : classes_(m.rule.classes), lanes_((m.points_count + W - 1) / W * W), scores_(size_t(classes_)) {
-        std::vector<double> sums(size_t(m.points_count * classes_));
-        for (ptrdiff_t k = 0; k < classes_; k++) {
-            auto contender = std::make_unique<Contender>(m, k, m.points_count);
-            const std::vector<double> weights = contender->weights(m, nullptr);
-            const ptrdiff_t c = classes_ - 1;
-            for (ptrdiff_t o = 0; o < c; o++) scores_[k] += contender->machine().bias[o];
-            for (ptrdiff_t i = 0; i < m.points_count; i++)
-                for (ptrdiff_t o = 0; o < c; o++) sums[i * classes_ + k] += weights[i * c + o];
-            pairs_.push_back(packed(contender->machine(), weights.data(), order));
-            contenders_.push_back(std::move(contender));
-        }
-        Machine all = m;
-        all.outputs = classes_;
-        score_weights_ = packed(all, sums.data(), order);
+    // m: over few points, packed in their own order.
+    explicit VoteSearch(const Machine &m)
+        : classes_(m.rule.classes),
+          points_(m.points_count),
+          width_(int((classes_ + W - 1) / W * W)),
+          rows_((points_ + W - 1) / W * W),
+          score_bias_(size_t(width_), -std::numeric_limits<float>::infinity()),
+          score_weights_(size_t(rows_ * width_)) {
+        for (ptrdiff_t k = 0; k < classes_; k++) add_class(m, k);
     }
 
     // Room for one row.
     struct Space {
         explicit Space(const VoteSearch &search)
-            : scores(size_t(2 * search.classes_ + 1)), pairs(size_t(2 * search.classes_)) {}
-        std::vector<double> scores, pairs;
+            : scores(size_t(search.width_)), pairs(size_t(search.width_)), outputs(size_t(2 * search.classes_)) {}
+        std::vector<float> scores, pairs;  // pairs: of the class asked last, and behind them its sum of error sizes
+        std::vector<double> outputs;
     };
 
-    // The class that wins all its pairs, half-widths and rounding left out; or -1, if there is none or it was not
-    // found. values(panel): the kernel values of the row with a panel's points. The outputs of its pairs are in
-    // `space`.
+    // The class that wins all its pairs, half-widths and rounding left out; or `unsettled`, if there is none or it was
+    // not found. values(panel): the kernel values of the row with a panel's points.
     template <class Values> int find(const Values &values, Space &space) const {
-        std::copy(scores_.begin(), scores_.end(), space.scores.begin());
-        for (size_t p = 0; p < score_weights_.size(); p++) add(score_weights_[p], p, values(p), space.scores.data());
-        const auto first = space.scores.begin();
-        ptrdiff_t k = std::max_element(first, first + classes_) - first;
+        std::copy(score_bias_.begin(), score_bias_.end(), space.scores.begin());
+        weigh(values, score_weights_, space.scores);
+        ptrdiff_t k = std::max_element(space.scores.begin(), space.scores.end()) - space.scores.begin();
         for (int i = 0; i < tries; i++) {
-            const Contender &contender = *contenders_[size_t(k)];
-            std::copy_n(contender.machine().bias, classes_ - 1, space.pairs.begin());
-            for (size_t p = 0; p < pairs_[size_t(k)].size(); p++)
-                add(pairs_[size_t(k)][p], p, values(p), space.pairs.data());
-            const auto worst = std::min_element(space.pairs.begin(), space.pairs.begin() + classes_ - 1);
-            if (*worst > 0) return int(k);
-            k = contender.rival(worst - space.pairs.begin());
+            const Pairs &pairs = *pairs_[size_t(k)];
+            std::fill(space.pairs.begin(), space.pairs.end(), 0.0f);
+            weigh(values, pairs.weights, space.pairs);
+            for (ptrdiff_t o = 0; o < classes_ - 1; o++)
+                space.outputs[o] = double(space.pairs[o]) + pairs.contender.machine().bias[o];
+            const int rival = pairs.contender.beaten_by(space.outputs.data());
+            if (rival == Contender::nobody) return int(k);
+            k = rival;
         }
-        return -1;
+        return unsettled;
     }
 
-    // What rounding may have done to the pairs of class k, which find has left in `space`: written behind them.
+    // Whether class k, which find has found, wins all its pairs by more than half-widths (rho, of all pairs of the
+    // vote, times a factor) and rounding. sizes: of the largest point.
     template <class Values>
-    void bound_rounding(int k, const RowTraits &row, const std::vector<PointSizes> &panel_sizes, const Values &values,
-                        Space &space) const {
-        const Machine &m = contenders_[size_t(k)]->machine();
-        std::vector<double> &sums = space.scores;  // room of 2 c - 1 numbers and more
-        std::fill(sums.begin(), sums.end(), 0.0);
-        for (size_t p = 0; p < pairs_[size_t(k)].size(); p++)
-            weigh_row<float, true>(m, Rounding<float>(m, panel_sizes[p], row), pairs_[size_t(k)][p].all(), lanes_of(p),
-                                   values(p), nullptr, sums.data());
+    bool wins(int k, const RowTraits &row, const PointSizes &sizes, double factor, const double *rho,
+              const Values &values, Space &space) const {
+        const Pairs &pairs = *pairs_[size_t(k)];
+        const Machine &m = pairs.contender.machine();
+        const double errors = error_sum(pairs, m, values, space);
+        const double chain = double(rows_ / 4 + 4) * 0x1p-24;  // of weigh_across; sum_error has that of weigh
+        const Rounding<float> rounding(m, sizes, row);
+        const double error =
+            rounding.sum_error(errors, pairs.total, double(rows_)) + 1.001 * chain * errors * rounding.largest();
+        double *radius = space.outputs.data() + classes_ - 1;
         for (ptrdiff_t o = 0; o < m.outputs; o++)
-            space.pairs[m.outputs + o] = sums[m.outputs + o] + Rounding<float>::bias_error(m.bias[o]);
-    }
-
-    // Adds half-widths (rho, of all pairs of the vote, times a factor) to what bound_rounding has left.
-    void widen(int k, double factor, const double *rho, Space &space) const {
-        const Contender &contender = *contenders_[size_t(k)];
-        for (ptrdiff_t o = 0; o < classes_ - 1; o++) space.pairs[classes_ - 1 + o] += factor * rho[contender.output(o)];
-    }
-
-    // Whether class k wins all pairs, by what is in `space`.
-    bool wins(int k, const Space &space, double norm) const {
-        const double *pairs = space.pairs.data();
-        return contenders_[size_t(k)]->wins({pairs, pairs + classes_ - 1}, norm);
+            radius[o] = error + Rounding<float>::bias_error(m.bias[o]) + factor * rho[pairs.contender.output(o)];
+        return pairs.contender.wins({space.outputs.data(), radius}, row.norm);
     }
 
   private:
-    using Panels = std::vector<PanelWeights<float>>;
     static constexpr int W = tile_width<float>;
     static constexpr int tries = 3;
 
-    static Panels packed(Machine m, const double *weights, const std::vector<ptrdiff_t> &order) {
-        m.weights = weights;
-        Panels panels;
-        for (ptrdiff_t p = 0; p * panel_width<float> < m.points_count; p++) panels.emplace_back(m, order, p);
-        return panels;
+    struct Pairs {
+        Pairs(const Machine &m, ptrdiff_t k, ptrdiff_t rows, int width)
+            : contender(m, k, m.points_count), weights(size_t(rows * width)) {}
+        Contender contender;
+        Aligned<float> weights;  // for each point those of the pairs, and behind them the largest, rounded up
+        double total = 0;        // of the largest
+    };
+
+    void add_class(const Machine &m, ptrdiff_t k) {
+        auto pairs = std::make_unique<Pairs>(m, k, rows_, width_);
+        const ptrdiff_t c = classes_ - 1;
+        const std::vector<double> weights = pairs->contender.weights(m, nullptr);
+        const double *bias = pairs->contender.machine().bias;
+        score_bias_[k] = float(std::accumulate(bias, bias + c, 0.0));
+        for (ptrdiff_t i = 0; i < points_; i++) {
+            const double *from = weights.data() + i * c;
+            float *to = pairs->weights.get() + i * width_;
+            double largest = 0;
+            for (ptrdiff_t o = 0; o < c; o++) {
+                to[o] = float(from[o]);
+                largest = std::fmax(largest, std::abs(from[o]));
+            }
+            to[c] = float(largest * (1 + 1e-6) + 1e-37);
+            pairs->total += double(to[c]);
+            score_weights_[i * width_ + k] = float(std::accumulate(from, from + c, 0.0));
+        }
+        pairs_.push_back(std::move(pairs));
     }
 
-    int lanes_of(size_t panel) const {
-        return int(std::min<ptrdiff_t>(lanes_ - ptrdiff_t(panel) * panel_width<float>, panel_width<float>));
+    // Panel after panel.
+    template <class Values>
+    void weigh(const Values &values, const Aligned<float> &weights, std::vector<float> &sums) const {
+        for (ptrdiff_t from = 0; from < rows_; from += panel_width<float>)
+            ops<float>().weigh_across(values(size_t(from / panel_width<float>)),
+                                      int(std::min<ptrdiff_t>(rows_ - from, panel_width<float>)),
+                                      weights.get() + from * width_, width_, sums.data());
     }
 
-    void add(const PanelWeights<float> &panel, size_t p, const float *values, double *sums) const {
-        const LaneWeights<float> weights = panel.all();
-        ops<float>().weigh(values, weights.weights, lanes_of(p), weights.slots, weights.outputs, sums);
+    // The sum of the largest weights times error sizes: which are the values, or of their own, or 1.
+    template <class Values>
+    double error_sum(const Pairs &pairs, const Machine &m, const Values &values, const Space &space) const {
+        if (m.kernel.kind == KernelKind::rbf) return double(space.pairs[size_t(classes_ - 1)]);
+        if (!own_error_sizes(m)) return pairs.total;
+        double sum = 0;
+        for (ptrdiff_t i = 0; i < points_; i++)
+            sum += double(pairs.weights[i * width_ + classes_ - 1]) *
+                   double(values.errors(size_t(i / panel_width<float>))[i % panel_width<float>]);
+        return sum;
     }
 
-    const ptrdiff_t classes_, lanes_;
-    std::vector<double> scores_;  // those of the bias
-    Panels score_weights_;
-    std::vector<Panels> pairs_;  // of each class
-    std::vector<std::unique_ptr<Contender>> contenders_;
+    const ptrdiff_t classes_, points_;
+    const int width_;       // of a row of weights
+    const ptrdiff_t rows_;  // of weights: whole tiles of points
+    std::vector<float> score_bias_;
+    Aligned<float> score_weights_;
+    std::vector<std::unique_ptr<Pairs>> pairs_;  // of each class
 };
 
 }  // namespace dormie

@@ -305,6 +305,27 @@ class OneVsOneVote(ClassRule):
         first, second = np.triu_indices(len(self.classes), 1)
         return first, second
 
+    def champion(self, low: Floats, high: Floats) -> Positions:
+        """
+        Find the class that wins each of its pairs, wherever between two bounds the outputs are.
+
+        Such a class wins the vote: every other one loses at least the pair with it.
+
+        Parameters
+        ----------
+        low : ndarray of shape (n_rows, c)
+            Lower bounds of the outputs.
+        high : ndarray of shape (n_rows, c)
+            Upper bounds of the outputs.
+
+        Returns
+        -------
+        ndarray of int of shape (n_rows,)
+            Positions in `classes`; -1 where there is no such class.
+        """
+        votes = self._votes(low > 0, high < 0)
+        return np.where((votes == len(self.classes) - 1).any(axis=1), _first_largest(votes), -1)
+
     def check_outputs(self, c: int) -> None:
         k = len(self.classes)
         if c != k * (k - 1) // 2:

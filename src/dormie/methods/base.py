@@ -257,6 +257,10 @@ class Method(ABC):
         """Stages worth trying in a plan with a risk; raises CannotFit if none can be fitted."""
         yield from ()
 
+    def certified_companions(self, fitting: CalibratedFitting) -> Iterator[CertifiedStage]:  # noqa: ARG002 - has none
+        """Certified stages made of what calibrated candidates were fitted to, for plans with a risk; little work."""
+        yield from ()
+
     def stage_without_fitting(self, machine: Machine) -> CertifiedStage | None:  # noqa: ARG002 - has none
         """A certified stage that needs no fitting, for intervals in plans without one; None if there is none."""
         return None

@@ -98,6 +98,7 @@ class CalibratedFitting:
     named: bool  # whether the user named the methods
     seed: int
     progress: Progress
+    shared: dict[str, Any] = field(default_factory=dict)  # what several methods use
 
 
 class CannotFit(Exception):

@@ -133,8 +133,10 @@ class ReducedSet:
 
     def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rho: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def stage(self, caution: float) -> Stage:
-        """The stage that decides rows. caution: a factor on rho."""
+    def stage(self, caution: float, by_champion: bool) -> Stage:
+        """
+        The stage that decides rows. caution: a factor on rho. by_champion: whether a vote of three or more classes is settled only by a class that wins all its pairs.
+        """
 
     def interval(self, rows: object, level: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Middles and radii of every output at a level."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from dormie.machine import Machine
 from dormie.methods import METHODS
 from dormie.methods.base import Method, Stage
-from dormie.methods.fitting import CannotFit, CertifiedFitting, attempts
+from dormie.methods.fitting import CalibratedFitting, CannotFit, CertifiedFitting, attempts
 from dormie.planner.options import Options
 from dormie.progress import Progress
 
@@ -20,6 +20,12 @@ def candidates(machine: Machine, options: Options, sample: Any, progress: Progre
     fitting = CertifiedFitting(machine, sample, options.effort, options.named, progress)
     for method in usable_methods(machine, options):
         yield from unless_unfit(method.certified_candidates(fitting), options)
+
+
+def companions(fitting: CalibratedFitting, options: Options) -> Iterator[Stage]:
+    """Certified stages made of what calibrated candidates were fitted to."""
+    for method in usable_methods(fitting.machine, options):
+        yield from unless_unfit(method.certified_companions(fitting), options)
 
 
 def unless_unfit(stages: Iterator[S], options: Options) -> Iterator[S]:

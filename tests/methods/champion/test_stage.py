@@ -117,13 +117,20 @@ def test_native_and_numpy_agree(seed: int, kernel: Kernel, break_ties: bool) -> 
     np.testing.assert_array_equal(np.asarray(mine.evaluations)[settled], np.asarray(theirs.evaluations)[settled])
 
 
-def test_a_row_costs_the_guess_and_the_points_of_the_class_guessed() -> None:
+def test_a_row_costs_the_guess_and_the_points_of_the_classes_guessed() -> None:
+    """A second class is tried where the first is beaten."""
     machine, rows = _voting(RBF(0.3), 6, 300)
     stage = _champion(machine)
     found, sizes = stage.decide(rows), np.diff(stage.members.starts)
-    settled = np.asarray(found.settled)
-    np.testing.assert_array_equal(np.asarray(found.evaluations)[settled], 20 + sizes[found.answers[settled]])
     assert (sizes < 300).all()
+    with np.errstate(over="ignore"):
+        first = machine.rule.answer(stage.estimate(rows))
+    settled, evaluations = np.asarray(found.settled), np.asarray(found.evaluations)
+    at_once = settled & (found.answers == first)
+    assert 0 < (settled & ~at_once).sum() < at_once.sum()
+    np.testing.assert_array_equal(evaluations[at_once], 20 + sizes[first[at_once]])
+    second = settled & ~at_once
+    np.testing.assert_array_equal(evaluations[second], 20 + sizes[first[second]] + sizes[found.answers[second]])
 
 
 def test_a_wrong_guess_settles_nothing() -> None:

@@ -77,7 +77,7 @@ def test_the_native_core_checks_cautions_for_itself(caution: float) -> None:
     stage = _calibrated()
     assert isinstance(stage._core, native.extension.ReducedSet)
     with pytest.raises(ValueError, match="caution must be finite and at least 0"):
-        stage._core.stage(caution)
+        stage._core.stage(caution, True)
 
 
 def test_a_predictor_gives_the_full_sums_answers() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
-from dormie.machine.rules import Sign, Value
+from dormie.machine.rules import OneVsOneVote, Sign, Value
 from dormie.methods.dense import Dense
 from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
@@ -331,10 +331,38 @@ def test_a_caution_scales_measured_half_widths_and_no_others(outputs: int, form:
             np.testing.assert_array_equal(mine, theirs)
         shares.append(found.settled.mean())
     assert shares == sorted(shares, reverse=True)
-    assert shares[0] > 0.99
+    assert shares[0] > (0.99 if outputs == 1 else 0.7)  # of a vote, rows that some class wins all pairs of
     assert shares[-1] == 0
     for mine, theirs in zip(form(stage).decide(rows, 0.0), form(stage).decide(rows), strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("break_ties", [False, True])
+@pytest.mark.parametrize("classes", [3, 4, 7, 26])
+@pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(0.5, 1.0, 3), Linear()], ids=str)
+def test_a_measured_vote_is_settled_by_a_class_that_wins_all_its_pairs(
+    kernel: Kernel, classes: int, break_ties: bool
+) -> None:
+    """Found without working out the other pairs: now and then one is missed, and never is another one found."""
+    rng, pairs = np.random.default_rng(classes), classes * (classes - 1) // 2
+    first, second = np.triu_indices(classes, 1)
+    scores = rng.normal(size=(80, classes))  # differences of which the pairs are, about
+    weights = scores[:, first] - scores[:, second] + 0.2 * rng.normal(size=(80, pairs))
+    made = by_hand(kernel, rng.normal(size=(80, 3)), weights, 0.0, OneVsOneVote(np.arange(classes), break_ties))
+    stage = ReducedSet.project(made, made.points, [40, 80])
+    rows = rng.normal(size=(400, 3))
+    bold = CalibratedReducedSet(made, stage.levels, np.full((2, pairs), 0.05))
+    found, twin = bold.decide(rows), on_numpy(bold).decide(rows)
+    settled, could_be = np.asarray(found.settled), np.asarray(twin.settled)
+    assert could_be[settled].all()
+    assert settled.sum() >= 0.95 * could_be.sum()
+    assert could_be.any()
+    np.testing.assert_array_equal(found.answers[settled], twin.answers[settled])
+    middle, radius = _interval(bold, rows, 1)
+    assert isinstance(made.rule, OneVsOneVote)
+    champion = made.rule.champion(middle - radius, middle + radius)
+    last = settled & (np.asarray(found.evaluations) == 80)
+    np.testing.assert_array_equal(found.answers[last], champion[last])
 
 
 @pytest.mark.parametrize("form", [copy.copy, on_numpy], ids=["native", "numpy"])

@@ -140,7 +140,7 @@ def test_all_cautions_share_the_packed_vectors(moons: tuple[SVC, Any, Any], monk
     machine = dormie.read(svc)
     parts = Parts.of(machine, rows, fit_rows, _RISK, 0)
     planner = RiskPlanner(machine, options, _RISK, parts, Progress())
-    race = planner._race(Dense(machine), planner._calibrated_candidates())
+    race = planner._race(Dense(machine), planner._fitted_candidates())
     plans = planner._plans(race)
     planner._certify(plans, CertifyingRows.of(parts.certifying, Dense(machine), _RISK))
     assert len(plans) > 20

@@ -22,6 +22,7 @@ from dormie.numerics.evaluate import FullSum
 _SHORT = 8192  # vectors x features of a set whose rows count as short
 _LONG = 5_000_000  # points x features of a machine whose full sum counts as long
 _LEAST_SHRINKING = 4  # least ratio of points to vectors
+_FITTED = "reduced sets"
 
 
 class _ReducedSetMethod(Method):
@@ -38,6 +39,12 @@ class _ReducedSetMethod(Method):
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         yield from attempts(_calibrated(fit, fitting) for fit in _fits(fitting))
+
+
+def fitted_sets(fitting: CalibratedFitting) -> list[Reduced]:
+    """The reduced sets that calibrated candidates were made of, the smallest first."""
+    sets: list[Reduced] = fitting.shared.setdefault(_FITTED, [])
+    return sets
 
 
 def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
@@ -67,6 +74,7 @@ def _calibrated(fit: Future[Reduced], fitting: CalibratedFitting) -> Iterator[Ca
     machine, measuring = fitting.machine, fitting.measuring
     with arithmetic():
         reduced = fit.result()
+    fitted_sets(fitting).append(reduced)
     error = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
     own: Floats = np.sqrt(np.mean((error / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
     same = np.full_like(own, np.sqrt(np.mean(own**2)))

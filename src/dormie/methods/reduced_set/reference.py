@@ -10,16 +10,23 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.margin import LOST_LENGTH
 from dormie.machine.rows import require_finite
-from dormie.machine.rules import Value
+from dormie.machine.rules import OneVsOneVote, Value
+from dormie.machine.typing import Booleans
 from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics.reference import blocks, partial_sum, settled_mapped
+from dormie.numerics.rounding import margin
 
 
 class ReducedSet:
-    """The twin of the native core's `ReducedSet`; rho: levels x outputs."""
+    """The twin of the native core's `ReducedSet`; rho: levels x outputs.
 
-    def __init__(self, machine: Machine, levels: Levels, rho: Floats) -> None:
+    by_champion: whether the vote of three or more classes is settled only by a class that wins all its pairs
+    """
+
+    def __init__(self, machine: Machine, levels: Levels, rho: Floats, by_champion: bool) -> None:
         self._machine = machine
+        rule = machine.rule
+        self._vote = rule if by_champion and isinstance(rule, OneVsOneVote) and len(rule.classes) > 2 else None
         self._levels = list(zip(_machines(machine, levels), rho, strict=True))
 
     def interval(self, rows: Any, level: int) -> tuple[Floats, Floats]:
@@ -43,12 +50,19 @@ class ReducedSet:
                 waiting = np.arange(n)[block][~settled[block]]
                 left = part[~settled[block]]
                 middle, radius = _interval(reduced, rho, caution, left)
-                with np.errstate(over="ignore"):
-                    now = settled_mapped(self._machine, left, middle - radius, middle + radius)
+                now = self._settled(left, middle, radius)
                 copied = slice(None) if values else now
                 answers[waiting[copied]] = rule.answer(middle)[copied]
                 evaluations[waiting], settled[waiting] = reduced.n_points, now
         return answers, settled, evaluations
+
+    def _settled(self, rows: Floats, middle: Floats, radius: Floats) -> Booleans:
+        """Which of the mapped rows have one answer within their intervals."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._vote is None:
+                return np.asarray(settled_mapped(self._machine, rows, middle - radius, middle + radius))
+            radius = radius + margin(self._machine)(np.linalg.norm(rows, axis=1))
+            return np.asarray(self._vote.champion(middle - radius, middle + radius) >= 0)
 
 
 def _machines(machine: Machine, levels: Levels) -> list[Machine]:

@@ -72,12 +72,12 @@ class _LevelsStage(NativeStage):
         self._core = backend.choose(
             machine,
             lambda core: backend.extension.ReducedSet(core, levels.points, levels.sizes, levels.weights, half_widths),
-            lambda: reference.ReducedSet(machine, levels, half_widths),
+            lambda: reference.ReducedSet(machine, levels, half_widths, self.has_caution),
         )
 
     def native(self, caution: float) -> backend.extension.Stage | None:
         require_caution(caution)
-        return backend.stage_of(self._core, self._factor(caution))
+        return backend.stage_of(self._core, self._factor(caution), self.has_caution)
 
     def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:
         twin: Any = self._core
@@ -146,7 +146,11 @@ class ReducedSet(_LevelsStage, CertifiedStage):
 
 
 class CalibratedReducedSet(_LevelsStage, CalibratedStage):
-    """Intervals from a few vectors with measured half-widths, usually rms errors."""
+    """Intervals from a few vectors with measured half-widths, usually rms errors.
+
+    The vote of three or more classes is settled only by a class that wins all its pairs, which is found without working
+    out the others.
+    """
 
     words = (
         "a few vectors in place of the support vectors, with an error interval measured on sample rows "

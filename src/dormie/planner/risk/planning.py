@@ -24,7 +24,7 @@ from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
 from dormie.plan.plan import CLEAR_WIN, Trial
-from dormie.planner.certified_candidates import candidates
+from dormie.planner.certified_candidates import candidates, companions
 from dormie.planner.options import Options, RiskRequest
 from dormie.planner.race import Candidate, Chosen, Race
 from dormie.planner.risk import calibrated_candidates
@@ -125,7 +125,7 @@ class RiskPlanner:
         full = Dense(self.machine)
         certifying = CertifyingRows.of(self.parts.certifying, full, self.risk)  # first: some class may have too few
         quick = replace(self.options, effort=EFFORTS["quick"])
-        race = self._race(full, self._certified_candidates(quick) + self._calibrated_candidates())
+        race = self._race(full, self._certified_candidates(quick) + self._fitted_candidates())
         plans = self._plans(race)
         certified = self._certify(plans, certifying)
         if certified is None:
@@ -138,13 +138,17 @@ class RiskPlanner:
         stages = candidates(self.machine, options, self.parts.choosing, self.progress)
         return [Candidate(stage) for stage in stages]
 
-    def _calibrated_candidates(self) -> list[Candidate]:
-        """Candidates fitted on one part of the rows, with half-widths measured on the other."""
+    def _fitted_candidates(self) -> list[Candidate]:
+        """Calibrated candidates, and certified ones made of what those were fitted to.
+
+        They are fitted on one part of the rows, with half-widths measured on the other.
+        """
         self.progress.say(f"evaluating {self.parts.fitting.shape[0]:,} rows to fit on")
         fitting, measuring = (Sample.of(self.machine, rows) for rows in (self.parts.fitting, self.parts.choosing))
         effort, named, seed = self.options.effort, self.options.named, self.options.seed
         task = CalibratedFitting(self.machine, fitting, measuring, effort, named, seed, self.progress)
-        return [*calibrated_candidates.candidates(task, self.options)]
+        calibrated = [*calibrated_candidates.candidates(task, self.options)]
+        return calibrated + [Candidate(stage) for stage in companions(task, self.options)]
 
     def _race(self, full: Dense, entries: Sequence[Candidate]) -> Race:
         self.progress.say(f"timing {len(entries)} candidates on {self.parts.choosing.shape[0]:,} rows")
