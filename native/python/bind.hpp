@@ -213,7 +213,7 @@ class Kept {
     std::vector<double> inverse_;
 };
 
-// The threads of a call that does not say how many: see backend.py.
+// The threads of a call that does not say how many: see threads.py.
 inline std::atomic<int> default_threads = 1;
 
 // Runs work(team) without the GIL. threads 0: the default.

@@ -44,6 +44,14 @@ nb::typed<nb::dict, nb::str, nb::object> native_info() {
 
 }  // namespace dormie
 
+// For threadpoolctl, which looks libraries up by their symbols.
+extern "C" {
+[[gnu::visibility("default")]] int dormie_get_num_threads() { return dormie::default_threads; }
+[[gnu::visibility("default")]] void dormie_set_num_threads(int threads) {
+    dormie::default_threads = std::max(1, threads);
+}
+}
+
 NB_MODULE(_native, m) {
     using namespace dormie;
     can_throw();  // here, while there is memory: this thread may have to throw when there is none
@@ -63,9 +71,8 @@ NB_MODULE(_native, m) {
     bind_nearest(m);
     bind_tree(m);
     m.def("exp2", &exp2_array, "x"_a, "2^x of numbers that are not positive, as the tiles have it.");
-    m.def(
-        "set_default_threads", [](int threads) { default_threads = std::max(1, threads); }, "threads"_a,
-        "The threads of calls that do not say how many.");
+    m.def("default_threads", &dormie_get_num_threads, "The threads of calls that do not say how many.");
+    m.def("set_default_threads", &dormie_set_num_threads, "threads"_a, "Changes that number.");
     m.def("peak_rate", &peak_rate, "Multiply-adds a second of one thread with nothing to load, in float32.");
     m.def("native_info", &native_info, "The compiler, the build type and the instruction sets.");
 }

@@ -28,6 +28,7 @@ from dormie.machine import Affine, Machine, kernels, rules
 from dormie.methods import tree
 from dormie.methods.reduced_set.reduce import Reduction, reduce
 from dormie.numerics import backend
+from dormie.numerics.threads import default_threads
 from dormie.plan import Cascade, Evidence, Exact, Plan, Risk, Tolerance
 from dormie.plan import file as plan_file
 from dormie.planner import compile
@@ -128,4 +129,4 @@ def build_info() -> dict[str, Any]:
     >>> info["threads"] >= 1
     True
     """
-    return {"version": __version__, **backend.info(), "threads": backend.threads()}
+    return {"version": __version__, **backend.info(), "threads": default_threads()}

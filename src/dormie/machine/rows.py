@@ -1,6 +1,7 @@
-"""Rows as users pass them, converted to what the stages read: a float32 or float64 matrix, or CSR.
+"""Rows as users pass them, converted to what the stages read: a matrix of a common number type, or CSR in floats.
 
-Data is copied only where necessary, and shapes are checked before values. Errors name the row, the column or the
+Data is copied only where necessary, and shapes are checked before values. Stages read pixels, counts and truth values
+as they are, and take them for the float64 numbers that they stand for. Errors name the row, the column or the
 parameter. NaN and infinity are not checked for here but where the values are read anyway: in the native core, or with
 `require_finite` on the NumPy path and where an answer may be given before the row is read.
 """
@@ -19,7 +20,9 @@ from dormie.machine import Floats, Machine, csr
 from dormie.machine.frames import values_of_frame
 from dormie.machine.typing import Integers, Positions
 
-_READY = frozenset({np.dtype(np.float32), np.dtype(np.float64)})  # native byte order: others compare unequal
+# In native byte order: others compare unequal. The types that native/python/bind.hpp reads.
+_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_READY = _FLOATS | {np.dtype(name) for name in ("float16", "bool", "uint8", "int8", "uint16", "int16", "int32")}
 
 
 def check_rows(X: Any, machine: Machine) -> Any:
@@ -163,7 +166,7 @@ def _addressable(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _check_sparse(X: Any, features: int) -> Any:
     _check_shape(X.shape, features)
     rows = csr.as_csr(X)
-    return rows if rows.dtype in _READY else _cast(rows, _float_type(rows.dtype))
+    return rows if rows.dtype in _FLOATS else _cast(rows, _float_type(rows.dtype))
 
 
 def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

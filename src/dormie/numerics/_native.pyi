@@ -185,8 +185,11 @@ class Tree:
 def exp2(x: numpy.typing.NDArray[numpy.float32] | numpy.typing.NDArray[numpy.float64]) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """2^x of numbers that are not positive, as the tiles have it."""
 
-def set_default_threads(threads: int) -> None:
+def default_threads() -> int:
     """The threads of calls that do not say how many."""
+
+def set_default_threads(threads: int) -> None:
+    """Changes that number."""
 
 def peak_rate() -> float:
     """Multiply-adds a second of one thread with nothing to load, in float32."""

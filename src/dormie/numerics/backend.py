@@ -1,4 +1,4 @@
-"""The choice between the native core and NumPy, and the number of threads.
+"""The choice between the native core and NumPy.
 
 What computes has two forms with the same methods: a class of the native core, and its NumPy twin. `choose` makes one of
 them for a machine, once. NumPy serves Python kernels, and installations without the native core, which are warned of
@@ -7,7 +7,6 @@ once. The types of the native classes are those of `_native.pyi`, which is made 
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,8 +35,6 @@ extension = _native
 Native = TypeVar("Native")
 Twin = TypeVar("Twin")
 _numpy_only = False
-
-THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may request
 
 # In the order of KernelKind (native/simd/ops.hpp) and RuleKind (native/core/rules.hpp).
 _LINEAR, _POLYNOMIAL, _RBF, _SIGMOID = range(4)
@@ -96,48 +93,6 @@ def native_machine(machine: Machine) -> extension.Machine | None:
         scale,
         vars(margin(machine)),
     )
-
-
-def threads() -> int:
-    """The number of threads of a call: DORMIE_THREADS at the time dormie was imported, or one for each core."""
-    return _THREADS
-
-
-def threads_for(wish: str, cores: int) -> int:
-    """The number of threads to use where DORMIE_THREADS is `wish`; warns of a value that cannot be used.
-
-    More threads than cores gain nothing and take time to start in every call, so their number is limited.
-    """
-    if not wish:
-        return cores
-    try:
-        wanted = int(wish)
-    except ValueError:
-        wanted = 0
-    if wanted < 1:
-        _warn(
-            f"DORMIE_THREADS must be a whole number of at least 1, got {wish[:40]!r}; using {cores}, one for each core"
-        )
-        return cores
-    most = THREADS_PER_CORE * cores
-    if wanted > most:
-        _warn(f"DORMIE_THREADS={wish[:40]} is more than {THREADS_PER_CORE} for each of {cores} cores; using {most}")
-    return min(wanted, most)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-# Read at import, so that an unusable value is warned of before the first prediction.
-_THREADS = threads_for(os.environ.get("DORMIE_THREADS", ""), _cores())
-if extension is not None:
-    extension.set_default_threads(_THREADS)
 
 
 def info() -> dict[str, Any]:

@@ -74,6 +74,6 @@ class Rooms:
                 cast = table.astype(dtype)
             except (TypeError, ValueError):
                 cast = None
-        if cast is None or not np.array_equal(cast, table):
+        if cast is None or not (np.array_equal(cast, table) and np.array_equal(cast.astype(table.dtype), table)):
             raise ValueError(f"out is of type {dtype}, which cannot hold all labels: {reprlib.repr(table.tolist())}")
         return cast

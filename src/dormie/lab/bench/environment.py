@@ -10,6 +10,7 @@ from typing import Any
 
 from dormie._version import __version__
 from dormie.numerics import backend
+from dormie.numerics.threads import default_threads
 
 _PACKAGES = ("dormie", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "onnxruntime", "skl2onnx")
 
@@ -42,5 +43,5 @@ def environment() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "versions": _versions(),
-        "dormie_build": {"version": __version__, **backend.info(), "threads": backend.threads()},
+        "dormie_build": {"version": __version__, **backend.info(), "threads": default_threads()},
     }

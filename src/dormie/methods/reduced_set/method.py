@@ -16,8 +16,8 @@ from dormie.methods.reduced_set.fitting import Reduced, fit
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.reduced_set.stage import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
-from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
+from dormie.numerics.threads import default_threads
 
 _SHORT = 8192  # vectors x features of a set whose rows count as short
 _LONG = 5_000_000  # points x features of a machine whose full sum counts as long
@@ -50,7 +50,7 @@ def fitted_sets(fitting: CalibratedFitting) -> list[Reduced]:
 def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
     """Reduced sets of all sizes, fitted in parallel, the largest first."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
-    with ThreadPoolExecutor(backend.threads()) as pool:
+    with ThreadPoolExecutor(default_threads()) as pool:
         fits = [
             pool.submit(fit, machine, n, rows, seed=fitting.seed, outputs=outputs)
             for n in reversed(_sizes(machine, fitting.effort))
