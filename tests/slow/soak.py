@@ -180,7 +180,7 @@ def _check_whole_plan(rng: Generator, truth: Truth, stages: list[CertifiedStage]
     """All stages in any order, at any budget: what `Predictor.interval` says contains the oracle."""
     dense, *early = stages
     early = [early[position] for position in rng.permutation(len(early))]
-    machine, guarantee = certified_guarantee(truth.machine, None)
+    machine, guarantee = truth.machine, certified_guarantee(truth.machine.rule)
     plan = Plan(machine, Cascade.of(*early, dense), guarantee, Source("soak", machine.n_points))
     budget = int(rng.integers(min(int(rng.choice([4, 16, 64, 256])), machine.n_points) + 1))
     ends = Predictor(plan).interval(truth.rows, budget)

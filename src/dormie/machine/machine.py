@@ -14,7 +14,7 @@ import numpy as np
 from dormie.machine.input_map import Affine
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
-from dormie.machine.rules import Rule
+from dormie.machine.rules import ClassRule, Probability, Rule
 from dormie.machine.typing import Floats, frozen_floats
 
 
@@ -64,6 +64,8 @@ class Machine:
     -----
     The outputs of a row x are G(x) = sum_i beta_i K(map(x), s_i) + b.
 
+    The attribute `probability` holds the rule of the probabilities of classes, where the model has any; None otherwise.
+
     The attribute `origin` holds the machine that this one was rewritten from, where the rewriting changed how the sum
     rounds; None otherwise.
 
@@ -87,8 +89,9 @@ class Machine:
     input_map: Affine | None = None
     feature_names: tuple[str, ...] | None = field(default=None, repr=False)
     blas_products: bool = field(default=False, repr=False)
-    # Not an argument, so that `dataclasses.replace` with other points never keeps an origin that is not theirs.
+    # Not arguments, so that `dataclasses.replace` with other points never keeps an origin that is not theirs.
     origin: Origin | None = field(default=None, init=False, repr=False)
+    probability: Probability | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -168,13 +171,45 @@ class Machine:
         Machine
             The same machine with this origin.
         """
+        return self._copied(origin, self.probability)
+
+    def with_probability(self, probability: Probability | None) -> Machine:
+        """
+        Copy the machine, with the rule of its probabilities.
+
+        Parameters
+        ----------
+        probability : Probability or None
+            How the outputs become probabilities of the classes.
+
+        Returns
+        -------
+        Machine
+            The same machine with these probabilities.
+
+        Raises
+        ------
+        ValueError
+            If the probabilities are those of another number of outputs or classes.
+        """
+        if probability is not None:
+            probability.check_outputs(self.n_outputs)
+            classes = len(self.rule.classes) if isinstance(self.rule, ClassRule) else 0
+            if classes != probability.map.n_classes:
+                raise ValueError(f"Machine: probabilities of {probability.map.n_classes} classes, it has {classes}")
+        return self._copied(self.origin, probability)
+
+    def _copied(self, origin: Origin | None, probability: Probability | None) -> Machine:
         machine = replace(self)
         object.__setattr__(machine, "origin", origin)
+        object.__setattr__(machine, "probability", probability)
         return machine
 
     def changed(self, **changes: Any) -> Machine:
         """
         Copy the machine with another rule, input map or feature names, and change its origin alike.
+
+        Probabilities are kept, but not beside another rule.
 
         Parameters
         ----------
@@ -192,15 +227,21 @@ class Machine:
             If the input map is to change and the origin has one of its own.
         """
         machine, origin = replace(self, **changes), self.origin
-        if origin is None:
-            return machine
-        if "input_map" in changes and origin.machine.input_map is not self.input_map:
-            raise ValueError("Machine: its origin has an input map of its own, and would be given that of the machine")
-        return machine.with_origin(Origin(replace(origin.machine, **changes), origin.deviation))
+        probability = None if "rule" in changes else self.probability
+        if origin is not None:
+            if "input_map" in changes and origin.machine.input_map is not self.input_map:
+                raise ValueError(
+                    "Machine: its origin has an input map of its own, and would be given that of the machine"
+                )
+            origin = Origin(replace(origin.machine, **changes), origin.deviation)
+        return machine if origin is None and probability is None else machine._copied(origin, probability)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         # An unpickled machine goes through the constructor, which checks it and makes it read-only again.
-        return _restored, (self.origin, *(getattr(self, f.name) for f in fields(self) if f.init))
+        arguments = self.origin, *(getattr(self, f.name) for f in fields(self) if f.init)
+        if self.probability is None:
+            return _restored, arguments
+        return _restored_with, (self.probability, *arguments)
 
     def __repr__(self) -> str:
         points, outputs = _counted(self.n_points, "point"), _counted(self.n_outputs, "output")
@@ -234,3 +275,8 @@ def _restored(origin: Origin | None, *arguments: Any) -> Machine:
     """Rebuild a machine from its pickle."""
     machine = Machine(*arguments)
     return machine if origin is None else machine.with_origin(origin)
+
+
+def _restored_with(probability: Probability, origin: Origin | None, *arguments: Any) -> Machine:
+    """The same for a machine with probabilities."""
+    return _restored(origin, *arguments).with_probability(probability)

@@ -17,6 +17,7 @@ import numpy as np
 from dormie.machine.kernels import HIGHEST_DEGREE
 from dormie.machine.typing import Floats
 
+UNIT: float = 2.0**-53  # half the distance from 1 to the next float64
 LOST_LENGTH = 1e-150  # more than a norm loses when the squares of its entries underflow
 
 

@@ -19,18 +19,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rules import Value
+from dormie.machine.rules import ValueRule
 from dormie.machine.typing import Arrays, Booleans, Integers
 from dormie.methods.fitting import CalibratedFitting, CertifiedFitting
 from dormie.methods.memory import Shapes, Size
 from dormie.numerics import backend
+from dormie.numerics.reference import widened
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -46,6 +47,13 @@ class Decisions(NamedTuple):
     settled: Booleans | None
     evaluations: Integers | int  # one number where all rows cost the same
     by_source: Integers = NO_ROWS  # rows that the source model's own sum had to decide
+
+
+class Rung(NamedTuple):
+    """Intervals of all outputs of checked rows, and the kernel evaluations that they take for each row."""
+
+    evaluations: int
+    interval: Callable[[Any], tuple[Floats, Floats]]
 
 
 class Stage(ABC):
@@ -91,6 +99,10 @@ class Stage(ABC):
         """Decide rows that `native` leaves open, all of them; None if the stage leaves such rows to the next one."""
         return None
 
+    def rungs(self, caution: float) -> Sequence[Rung]:  # noqa: ARG002 - some have none
+        """Intervals, the cheapest first: what the stage decides by under a rule that the native core does not know."""
+        return ()
+
     @abstractmethod
     def estimate(self, rows: Any) -> Floats:
         """The best guess of every output of checked rows, rows x outputs."""
@@ -118,6 +130,8 @@ class NativeStage(Stage):
         """What `decide` returns where `native` is None."""
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        if not backend.decides(self.machine.rule):
+            return decide_by_intervals(self.machine, rows, self.rungs(caution))
         alone = self._alone(caution)
         if alone is None:
             return self.decide_in_numpy(rows, caution)
@@ -147,6 +161,11 @@ class CertifiedStage(Stage):
         The ends contain the real-number outputs, rounding included. They are infinite below the first of `budgets`.
         """
 
+    def rungs(self, caution: float) -> Sequence[Rung]:  # noqa: ARG002 - certified
+        """A few of the intervals, each of four times the evaluations of the one before: every one begins anew."""
+        places = sorted({len(self.budgets) // part - 1 for part in (16, 4, 1) if len(self.budgets) >= part})
+        return [Rung(self.budgets[at], partial(self.interval, budget=self.budgets[at])) for at in places]
+
     def steps(self, row: Any) -> Iterator[tuple[int, Floats, Floats]]:
         """The kernel evaluations spent on one row (1 x d), and its interval, budget by budget; computed lazily.
 
@@ -170,6 +189,25 @@ class CalibratedStage(Stage):
     def answers_by_estimate(self) -> bool:
         """Whether every answer of `decide` is the rule's answer to `estimate`."""
         return False
+
+
+def decide_by_intervals(machine: Machine, rows: Any, rungs: Iterable[Rung]) -> Decisions:
+    """Settle checked rows by intervals of their outputs, in NumPy: for rules that the native core does not know."""
+    rule, n = machine.rule, rows.shape[0]
+    answers = np.repeat(rule.answer(machine.bias[None]), n, axis=0)
+    settled, evaluations, waiting = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64), np.arange(n)
+    for rung in rungs:
+        part = rows if len(waiting) == n else rows[waiting]
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = widened(machine, part, *rung.interval(part))
+            now = rule.settled(low, high)
+            answers[waiting[now]] = rule.answer((low / 2 + high / 2)[now])
+        evaluations[waiting] = rung.evaluations
+        settled[waiting[now]] = True
+        waiting = waiting[~now]
+        if not len(waiting):
+            break
+    return Decisions(answers, settled, evaluations)
 
 
 def settled_but(open_rows: Integers | None, rows: Any) -> Booleans:
@@ -278,6 +316,17 @@ def needs_inner_product(name: str, machine: Machine) -> Usable:
     return Usable(f"{name} needs a kernel known to be positive semi-definite, {machine.kernel!r} is not")
 
 
+def needs_plain_rule(name: str, machine: Machine) -> Usable:
+    """Usable if classes follow from the signs or the order of outputs."""
+    if isinstance(machine.rule, ValueRule):
+        return Usable(f"{name} serves classifiers only")
+    if not backend.decides(machine.rule):
+        return Usable(
+            f"{name} serves machines whose classes follow from the signs or the order of outputs: leave it out"
+        )
+    return Usable()
+
+
 def needs_vectors(name: str, machine: Machine) -> Usable:
     """Usable if rows are vectors, and so can be moved, and the kernel is not a Python function."""
     if machine.kernel.is_python:
@@ -289,8 +338,14 @@ def needs_vectors(name: str, machine: Machine) -> Usable:
 
 
 def returns_exact_values(machine: Machine) -> bool:
-    """Whether the answers are values without a tolerance, which only the full sum gives."""
-    return isinstance(machine.rule, Value) and machine.rule.tolerance == 0
+    """Whether the answers are values without a tolerance, which only the full sum gives.
+
+    Those of a Python kernel are found by steps that know no values but the outputs (`dormie.methods.stepwise`).
+    """
+    rule = machine.rule
+    return isinstance(rule, ValueRule) and (
+        rule.tolerance == 0 or (machine.kernel.is_python and not backend.decides(rule))
+    )
 
 
 def needs_early_stop(name: str, machine: Machine) -> Usable:

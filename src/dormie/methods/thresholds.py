@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign
 from dormie.machine.typing import Booleans, Positions
-from dormie.methods.base import Usable
+from dormie.methods.base import Usable, needs_plain_rule
 
 _MOST_SHOWN = 20  # most numbers listed in a message
 NEVER = 1e300  # the half-width of thresholds that no value passes; plan files cannot store infinity
@@ -53,11 +53,9 @@ class Thresholds:
 
 def needs_classifier(stage: str, machine: Machine) -> Usable:
     """Usable if the machine classifies and its rows are vectors."""
-    if isinstance(machine.rule, Value):
-        return Usable(f"{stage} serves classifiers only")
     if machine.kernel.is_python:
         return Usable(f"{stage} needs rows that are vectors; a Python kernel may take any objects")
-    return Usable()
+    return needs_plain_rule(stage, machine)
 
 
 def require_floats(stage: str, name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:

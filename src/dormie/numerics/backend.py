@@ -47,6 +47,11 @@ def choose(machine: Machine, native: Callable[[extension.Machine], Native], nump
     return numpy() if core is None else native(core)
 
 
+def decides(rule: Rule) -> bool:
+    """Whether the native core can decide by the rule; by others rows are decided in NumPy, from native intervals."""
+    return isinstance(rule, Sign | OneVsOneVote | Argmax | Value)
+
+
 def stage_of(core: object, *arguments: object) -> extension.Stage | None:
     """The stage of a native core, made with these arguments; None if the core is a twin in NumPy."""
     make = getattr(core, "stage", None)
@@ -150,6 +155,4 @@ def _rule_numbers(rule: Rule) -> dict[str, object]:
             numbers |= {"kind": _ARGMAX, "classes": len(classes), "last_of_equal": last_of_equal}
         case Value(tolerance=tolerance):
             numbers |= {"tolerance": tolerance}
-        case _:
-            raise TypeError(f"the native core has no {type(rule).__name__} rule")
     return numbers

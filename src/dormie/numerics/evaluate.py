@@ -57,6 +57,17 @@ class FullSum:
             middle[lost], radius[lost] = self.source_sum.interval(some(rows, np.flatnonzero(lost)))
         return unbounded_where_not_finite(middle, radius)
 
+    def ends(self, rows: Any) -> tuple[Floats, Floats]:
+        """Low and high ends of the outputs, rounding included."""
+        middle, radius = self.interval(rows)
+        return middle - radius, middle + radius
+
+    def rough_ends(self, rows: Any) -> tuple[Floats, Floats]:
+        """The same from sums in float32, where there is a native core."""
+        native = self.native_core
+        middle, radius = self.interval(rows) if native is None else unbounded_where_not_finite(*native.interval(rows))
+        return middle - radius, middle + radius
+
     @cached_property
     def source_sum(self) -> SourceSum:
         """The model's own sum, for rows that are within its rounding of the decision boundary, or out of range."""

@@ -132,6 +132,16 @@ def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> A
     return np.concatenate([np.empty(0, dtype=bool), *settled])
 
 
+def widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Intervals of vectors, widened by the machine's margin from the decision boundary."""
+    if not margin(machine):
+        return low, high
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = [margin(machine)(np.linalg.norm(part, axis=1)) for _, part in blocks(machine, rows)]
+        wider = np.concatenate([np.empty((0, machine.n_outputs)), *margins])
+        return low - wider, high + wider
+
+
 def settled_mapped(machine: Machine, part: Floats, low: Floats, high: Floats) -> Any:
     """Like `settled_between`, for one block of mapped rows."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -16,10 +16,10 @@ import numpy as np
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.margin import LOST_LENGTH, Margin
+from dormie.machine.margin import UNIT as UNIT
 from dormie.machine.rules import ClassRule
 from dormie.machine.typing import Booleans
 
-UNIT: float = 2.0**-53
 _LEAST_NORMAL: float = 2.0**-1022
 _UP = 1.01  # covers terms of second order, which the bounds below leave out
 _STEEPEST = 0.858  # the steepest slope of exp(-z^2), sqrt(2 / e), rounded up

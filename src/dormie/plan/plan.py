@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from dormie.machine import Machine
-from dormie.machine.rules import Rule, Value
+from dormie.machine.rules import ClassRule, Rule, ValueRule
 from dormie.methods.base import Stage, returns_exact_values
 from dormie.methods.dense import Dense
 from dormie.numerics.evaluate import FullSum
@@ -63,6 +63,8 @@ class Plan:
     guess : Stage, default=None
         A small stage whose estimates serve where a deadline is too short for the first stage of the cascade. It settles
         nothing. None where the first stage is cheap enough to do without.
+    values : Plan, default=None
+        The plan for the probabilities of a classifier that has any: the same machine, with a rule that gives values.
 
     Raises
     ------
@@ -70,7 +72,8 @@ class Plan:
         If the cascade is no `Cascade`.
     ValueError
         If the stages cannot keep the guarantee: the last one is not the dense stage, a calibrated stage comes without a
-        risk, or the guarantee is not that of the machine's rule.
+        risk, or the guarantee is not that of the machine's rule. If the plan for probabilities is that of another
+        machine.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Plan:
     trials: tuple[Trial, ...] = ()
     note: str = ""
     guess: Stage | None = None
+    values: Plan | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.cascade, Cascade):
@@ -108,6 +112,8 @@ class Plan:
         if bold and not isinstance(self.guarantee, Risk):
             raise ValueError(f"a plan with {bold[0]}, which is not certified, can only promise a risk")
         _require_guarantee_of_rule(self.guarantee, self.machine.rule)
+        if self.values is not None:
+            _require_values_of(self.values, self.machine)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -135,7 +141,7 @@ def why_dense_alone(machine: Machine) -> str:
 
 def _require_guarantee_of_rule(guarantee: Guarantee, rule: Rule) -> None:
     """Raise ValueError unless the guarantee is that of the rule: stages stop as soon as the rule's tolerance is met."""
-    if not isinstance(rule, Value):
+    if not isinstance(rule, ValueRule):
         if isinstance(guarantee, Tolerance):
             raise ValueError("a tolerance is promised of values, and the machine's rule gives classes")
         return
@@ -146,6 +152,17 @@ def _require_guarantee_of_rule(guarantee: Guarantee, rule: Rule) -> None:
         raise ValueError(
             f"the promise, {guarantee}, is not that of the machine's rule, which has a tolerance of {rule.tolerance:g}"
         )
+
+
+def _require_values_of(values: Plan, machine: Machine) -> None:
+    """Raise ValueError unless a plan gives the probabilities of the classes of a machine."""
+    rule = values.machine.rule
+    if not isinstance(rule, ValueRule) or not isinstance(machine.rule, ClassRule) or values.values is not None:
+        raise ValueError("a plan for probabilities gives values, and belongs to a plan that gives classes")
+    if rule.n_values(machine.n_outputs) != len(machine.rule.classes):
+        raise ValueError("the plan for probabilities has other classes")
+    if values.machine.n_outputs != machine.n_outputs or values.machine.n_points != machine.n_points:
+        raise ValueError("the plan for probabilities is that of another machine")
 
 
 def versions() -> dict[str, str]:

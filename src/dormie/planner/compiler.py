@@ -18,7 +18,8 @@ from typing import Any
 from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
 from dormie.machine import Machine
-from dormie.machine.rules import ClassRule
+from dormie.machine.rules import ClassRule, Probability
+from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.blas_threads import one_thread
@@ -37,6 +38,7 @@ from dormie.planner.options import (
     checked_rows,
     require_usable,
     require_within_reach,
+    with_tolerance,
 )
 from dormie.planner.race import Candidate, Chosen, Race, best_of
 from dormie.planner.risk.planning import Parts, RiskPlanner
@@ -87,8 +89,8 @@ def compile(
     per_class : bool, default=False
         Whether the risk must hold for the rows of each class separately.
     tolerance : float, default=None
-        For regressors, the largest error of a value. By default values are exact, except that a `Machine` whose `Value`
-        rule has a tolerance keeps that one.
+        The largest error of a value: of a regressor's answers, or of a classifier's probabilities. By default values
+        are exact, except that a `Machine` whose rule has a tolerance keeps that one.
     methods : sequence of str, default=None
         The names of the methods to choose stages from (default: all). An empty list gives the full sum alone. A named
         method that cannot serve the model is an error. Without a risk, the cheapest cascade of the named methods is
@@ -148,18 +150,20 @@ def compile(
     """
     began = time.perf_counter()
     options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class))
-    machine, guarantee = certified_guarantee(_read(model), tolerance)
+    machine = with_tolerance(_read(model), tolerance)
+    probability, guarantee = machine.probability, certified_guarantee(machine.rule)
     rows, fit_rows = checked_rows(options, machine, rows, fit_rows)
     source = Source(_describe(model), machine.n_points, versions())
     with Progress() as progress, one_thread():
         machine, rewrites = _simplified(machine, options, guarantee, rows, progress)
         with evaluating_once(machine, progress) if _tries_stages(machine, options) else nullcontext():
             chosen = _with_risk(machine, options, rows, fit_rows, progress)
-            chosen = chosen or _certified(machine, options, guarantee, rows, progress)
+            chosen = chosen or _certified(Dense(machine), options, guarantee, rows, progress)
         guess = _guess(chosen.cascade, options, rows, progress)
+        plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, guess=guess)
+        values = None if probability is None else _values(plan, probability, options, rows, progress)
     source = replace(source, seconds=time.perf_counter() - began)
-    note = _note(options.risk, chosen.guarantee)
-    plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, note, guess)
+    plan = replace(plan, source=source, note=_note(options.risk, chosen.guarantee), values=values)
     _warn_of_missing_classes(plan)
     return Predictor(plan)
 
@@ -198,11 +202,9 @@ def _with_risk(
     return RiskPlanner(machine, options, options.risk, parts, progress).choose()
 
 
-def _certified(
-    machine: Machine, options: Options, guarantee: Guarantee, rows: Any | None, progress: Progress
-) -> Chosen:
+def _certified(dense: Dense, options: Options, guarantee: Guarantee, rows: Any | None, progress: Progress) -> Chosen:
     """The choice for a plan without a risk."""
-    dense = Dense(machine)
+    machine = dense.machine
     hopeless = not options.named and why_dense_alone(machine)
     if options.names == () or not machine.n_points or hopeless:
         return Chosen(Cascade.of(dense), guarantee, ())
@@ -212,6 +214,17 @@ def _certified(
     race = Race.between(dense, [Candidate(stage) for stage in stages], sample)
     winner, trials = race.winner(dense_alone=not options.named)
     return Chosen(winner, guarantee, trials)
+
+
+def _values(labels: Plan, probability: Probability, options: Options, rows: Any | None, progress: Progress) -> Plan:
+    """The plan for the probabilities of a model whose labels have this plan. It shares the full sum."""
+    machine, guarantee = labels.machine.changed(rule=probability), certified_guarantee(probability)
+    require_within_reach(guarantee, machine, rows)
+    usable = options.names and tuple(name for name in options.names if METHODS[name].is_usable_for(machine))
+    progress.say("choosing the stages for probabilities")
+    dense = Dense(machine, labels.full_sum)
+    chosen = _certified(dense, replace(options, names=usable, risk=None), guarantee, rows, progress)
+    return Plan(machine, chosen.cascade, guarantee, labels.source, labels.rewrites, chosen.trials)
 
 
 def _tries_stages(machine: Machine, options: Options) -> bool:

@@ -1,7 +1,7 @@
 """What the caller of `dormie.compile` asks for, checked before any work begins.
 
 `Options.checked` checks what needs no machine; `checked_rows` checks the rest against the machine and the rows. The
-tolerance is no option: `certified_guarantee` turns it into the machine's rule and the guarantee.
+tolerance is no option: `with_tolerance` makes it that of the machine's values.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Machine
+from dormie.machine import Floats, Machine
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
-from dormie.machine.rules import Value
+from dormie.machine.rules import ClassRule, Rule, Value, ValueRule
 from dormie.methods import METHODS
 from dormie.methods.base import require
 from dormie.methods.dense import Dense
@@ -157,7 +157,7 @@ def _require_no_need_of_risk(options: Options) -> None:
 
 
 def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) -> None:
-    if isinstance(machine.rule, Value):
+    if isinstance(machine.rule, ValueRule):
         raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
     if rows is None:
         needed = rows_needed(risk.alpha, risk.confidence)
@@ -166,16 +166,19 @@ def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) 
         )
 
 
-def certified_guarantee(machine: Machine, tolerance: float | None) -> tuple[Machine, Guarantee]:
-    """The machine with its tolerance, and the guarantee of a plan without a risk: exact, or within the tolerance.
+def with_tolerance(machine: Machine, tolerance: float | None) -> Machine:
+    """The machine with the tolerance of its values: the answers of a regressor, the probabilities of a classifier.
 
     A tolerance in the machine's rule applies unless the caller gives another one.
     """
     if tolerance is None:
-        own = machine.rule.tolerance if isinstance(machine.rule, Value) else 0.0
-        return machine, Tolerance(float(own)) if own else Exact()
-    if not isinstance(machine.rule, Value):
-        raise ValueError("tolerance is for regressors; a classifier's answers are exact without it")
+        return machine
+    values = machine.rule if isinstance(machine.rule, ValueRule) else machine.probability
+    if values is None:
+        raise ValueError(
+            "tolerance is for values: those of regressors, and probabilities; this classifier has none, and its labels "
+            "are exact without it"
+        )
     if not isinstance(tolerance, Real):
         raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
     if not 0 < tolerance < np.inf:
@@ -183,11 +186,21 @@ def certified_guarantee(machine: Machine, tolerance: float | None) -> tuple[Mach
             f"tolerance must be positive and finite, got {tolerance}; for exact values leave it out, here and in the "
             "rule of a Machine"
         )
-    return machine.changed(rule=replace(machine.rule, tolerance=float(tolerance))), Tolerance(float(tolerance))
+    values = replace(values, tolerance=float(tolerance))
+    return machine.with_probability(values) if isinstance(machine.rule, ClassRule) else machine.changed(rule=values)
+
+
+def certified_guarantee(rule: Rule) -> Guarantee:
+    """The guarantee of a plan without a risk: exact, or within the rule's tolerance."""
+    tolerance = rule.tolerance if isinstance(rule, ValueRule) else 0.0
+    return Tolerance(float(tolerance)) if tolerance else Exact()
 
 
 def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | None) -> None:
-    """Raise ValueError for a tolerance below the rounding error on support vectors or on the rows given."""
+    """Raise ValueError for a tolerance below the rounding error on support vectors or on the rows given.
+
+    Probabilities of an isotonic map can be steep anywhere: there a tolerance need only be within reach somewhere.
+    """
     if (
         not isinstance(guarantee, Tolerance)
         or not (machine.of_vectors and machine.n_points)
@@ -195,7 +208,8 @@ def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | Non
     ):
         return
     some = unmapped(machine, machine.points[:: max(1, machine.n_points // _ROWS_OF_REACH)])
-    least = max(_reach(machine, some), 0.0 if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
+    errors = np.append(_reach(machine, some), [] if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
+    least = float(errors.max() if isinstance(machine.rule, Value) else errors.min())
     if guarantee.epsilon < least:
         raise ValueError(
             f"tolerance={guarantee.epsilon:g} is closer than float64 arithmetic can certify for this model: "
@@ -203,7 +217,8 @@ def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | Non
         )
 
 
-def _reach(machine: Machine, rows: Any) -> float:
-    """The largest half-width of the full sum's intervals, including the change by rewriting."""
-    low, high = anytime.interval([Dense(machine)], rows, machine.n_points)
-    return float((high - low).max(initial=0.0)) / 2
+def _reach(machine: Machine, rows: Any) -> Floats:
+    """Half of the width of every row's values after the full sum, including the change by rewriting."""
+    assert isinstance(machine.rule, ValueRule)
+    low, high = machine.rule.bounds(*anytime.interval([Dense(machine)], rows, machine.n_points))
+    return np.asarray((high - low).max(axis=1, initial=0.0)) / 2

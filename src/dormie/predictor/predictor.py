@@ -26,6 +26,7 @@ from dormie.plan.text import printable
 from dormie.predictor import anytime, cascade
 from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
+from dormie.predictor.availability import available
 from dormie.predictor.deadline import Answers, answer_of_bias, answers_by
 from dormie.predictor.room import Room, Rooms
 
@@ -165,6 +166,73 @@ class Predictor:
     def _fill(self, room: Room, rows: Any, threads: int) -> None:
         """Write the answers of checked rows."""
         cascade.fill(room, self.plan.cascade, rows, threads)
+
+    @available(lambda self: self._why_no_probabilities)
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class.
+
+        Only the predictor of a model that gives probabilities has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities, in the order of `plan.machine.rule.classes`. They keep the guarantee of `plan.values`.
+
+        Raises
+        ------
+        TypeError
+            If rows are of the wrong type.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape.
+
+        Notes
+        -----
+        `predict` gives the labels that the model itself gives. For LIBSVM's own probabilities these are not always the
+        most probable classes.
+        """
+        return self._values.predict(X)
+
+    @available(lambda self: self._why_no_probabilities)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probability of every class.
+
+        Only the predictor of a model that gives probabilities has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The logarithm of what `predict_proba` returns; minus infinity for a probability of 0.
+
+        Raises
+        ------
+        TypeError
+            If rows are of the wrong type.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape.
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @property
+    def _why_no_probabilities(self) -> str:
+        if self.plan.values is not None:
+            return ""
+        return "this model has no probabilities: compile a CalibratedClassifierCV around it"
+
+    @cached_property
+    def _values(self) -> Predictor:
+        assert self.plan.values is not None
+        return Predictor(self.plan.values, self.threads or None)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the outputs of the full sum in float64.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Machine
-from dormie.machine.rules import ClassRule
+from dormie.machine.rules import ClassRule, ValueRule
 
 _Array = npt.NDArray[Any]
 
@@ -26,12 +26,17 @@ class Room(NamedTuple):
         self.array[places] = answers if self.table is None else self.table[answers]
 
 
+def _columns(machine: Machine) -> int:
+    """The number of values of a row; of outputs, for classes."""
+    return machine.rule.n_values(machine.n_outputs) if isinstance(machine.rule, ValueRule) else machine.n_outputs
+
+
 class Rooms:
     """Makes rooms for the answers of a machine."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._rule, self._columns = machine.rule, machine.n_outputs
+        self._rule, self._columns = machine.rule, _columns(machine)
         self._table = np.ascontiguousarray(machine.rule.classes) if isinstance(machine.rule, ClassRule) else None
         self._in_type = lru_cache(8)(self._cast)
 

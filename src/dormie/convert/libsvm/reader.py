@@ -17,7 +17,8 @@ from dormie.convert.libsvm.text import Headers, Text, number, read_headers, show
 from dormie.convert.one_vs_one import expand
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from dormie.machine.rules import OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.machine.rules import ClassRule, OneVsOneVote, Probability, Rule, Sign, Value, one_class_sign
+from dormie.machine.rules.probability import Coupled
 from dormie.machine.typing import Integers, Positions
 
 # Points are stored densely: a short file with one enormous index must not fill the memory.
@@ -33,7 +34,19 @@ def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Mac
     bias = -headers.numbers("rho", n_classes * (n_classes - 1) // 2)
     vectors = _read_vectors(text, headers, n_classes - 1)
     weights, rule = _weights_and_rule(headers, vectors.coefficients, n_classes)
-    return Machine(kernel, _points(text, vectors, n_features), weights, bias, rule)
+    machine = Machine(kernel, _points(text, vectors, n_features), weights, bias, rule)
+    return machine.with_probability(_probability(headers, n_classes)) if isinstance(rule, ClassRule) else machine
+
+
+def _probability(headers: Headers, n_classes: int) -> Probability | None:
+    """The probabilities of a model that was trained with -b 1."""
+    if not {"probA", "probB"} & headers.fields.keys() or headers.word("svm_type") == "one_class":
+        return None
+    pairs = n_classes * (n_classes - 1) // 2
+    slopes, intercepts = headers.numbers("probA", pairs), headers.numbers("probB", pairs)
+    # The rule of two classes has the second label of the file first.
+    order = range(n_classes) if n_classes > 2 else (1, 0)
+    return Probability(Coupled(slopes, intercepts, tuple(order)))
 
 
 def _n_classes(headers: Headers) -> int:

@@ -13,9 +13,10 @@ import numpy as np
 from dormie.errors import UnreadableModelError
 from dormie.machine import Floats
 
-_NEEDED = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv", "degree", "gamma", "coef0"}
+_READ = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv", "degree", "gamma", "coef0"}
+_READ |= {"probA", "probB"}
 _OTHER_FILES = "Plan files are for dormie.load; a model in a pickle or joblib file must be loaded first"
-_SKIPPED = {"probA", "probB", "prob_density_marks"}
+_SKIPPED = {"prob_density_marks"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def read_headers(text: Text) -> Headers:
             if name == b"SV":
                 return Headers(text, headers, line)
             header = name.decode("ascii", "replace")
-            if header not in _NEEDED | _SKIPPED:
+            if header not in _READ | _SKIPPED:
                 advice = "" if headers else f". {_OTHER_FILES}"
                 raise ValueError(f"{shown(name)} is not a header of a LIBSVM text model{advice}")
             if header in headers:

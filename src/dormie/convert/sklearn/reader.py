@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from dormie.convert.sklearn import estimators, regression, svm
+from dormie.convert.sklearn.calibration import calibrated
 from dormie.convert.sklearn.common import BY_HAND, ancestors, require_own_methods, unreadable
 from dormie.convert.sklearn.multiclass import one_vs_rest, require_one_class_a_row
 from dormie.convert.sklearn.scalers import scaler_map
@@ -110,6 +111,10 @@ def _read_virtual(model: Any) -> Machine:
     return estimators.virtual_svc(model, [read_sklearn(estimator) for estimator in model.estimators_])
 
 
+def _read_calibrated(model: Any) -> Machine:
+    return calibrated(model, [read_sklearn(member.estimator) for member in model.calibrated_classifiers_])
+
+
 _SEARCH = "BaseSearchCV"  # the parent of GridSearchCV and others
 _READERS: dict[str, Callable[[Any], Machine]] = {
     "SVC": svm.read_classifier,
@@ -124,13 +129,13 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
     "KernelFisherDiscriminant": estimators.read_kernel_fisher,
     "VirtualSVC": _read_virtual,
     "OneVsRestClassifier": _read_one_vs_rest,
+    "CalibratedClassifierCV": _read_calibrated,
     "Pipeline": _read_pipeline,
     _SEARCH: _read_search,
     "FrozenEstimator": lambda model: read_sklearn(model.estimator),
 }
 
 _ADVICE = {
-    "CalibratedClassifierCV": "it answers by probabilities fitted on top of a model. Compile the model inside it",
     "GaussianProcessClassifier": "it answers by probabilities. Fit an SVC instead",
     "OneVsOneClassifier": "it settles zeros in a way of its own. Fit an SVC, which is one-vs-one itself",
     "OutputCodeClassifier": "codes are not read. Fit an SVC or a OneVsRestClassifier",

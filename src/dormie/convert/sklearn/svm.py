@@ -17,7 +17,8 @@ from dormie.convert.sklearn.common import dense, unreadable
 from dormie.convert.sklearn.kernels import named_kernel
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Custom, Kernel, Linear
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.machine.rules import Argmax, OneVsOneVote, Probability, Rule, Sign, Value, one_class_sign
+from dormie.machine.rules.probability import Coupled
 
 
 def read_classifier(model: Any) -> Machine:
@@ -28,9 +29,17 @@ def read_classifier(model: Any) -> Machine:
         )
     packed = dense(model.dual_coef_)
     if len(model.classes_) == 2:
-        return _machine(model, packed.T, Sign(model.classes_, zero=1))
-    rule = OneVsOneVote(model.classes_, bool(model.break_ties), model.decision_function_shape)
-    return _machine(model, expand(packed, model.n_support_), rule)
+        machine = _machine(model, packed.T, Sign(model.classes_, zero=1))
+    else:
+        rule = OneVsOneVote(model.classes_, bool(model.break_ties), model.decision_function_shape)
+        machine = _machine(model, expand(packed, model.n_support_), rule)
+    return machine.with_probability(_probability(model)) if len(model._probA) else machine
+
+
+def _probability(model: Any) -> Probability:
+    """LIBSVM's own probabilities; its version inside scikit-learn couples two classes by the iteration too."""
+    k = len(model.classes_)
+    return Probability(Coupled(model._probA, model._probB, tuple(range(k)), flipped=k == 2, two_by_iteration=True))
 
 
 def read_one_class(model: Any) -> Machine:

@@ -12,7 +12,7 @@ from dormie.convert import read
 from dormie.lab.bench.peers import PEERS, PeerUnavailableError, Predict
 from dormie.lab.bench.timing import Timing, time_batches, time_single_rows
 from dormie.machine import Machine
-from dormie.machine.rules import Value
+from dormie.machine.rules import ValueRule
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def compare(
 
 def _classifier(model: Any) -> Machine:
     machine = read(model)
-    if isinstance(machine.rule, Value):
+    if isinstance(machine.rule, ValueRule):
         raise ValueError("bench compares labels, and this model gives values; take a classifier")
     return machine
 

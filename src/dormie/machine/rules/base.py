@@ -138,6 +138,25 @@ class Rule(ABC):
         """
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
+    def decision_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """
+        Bound the decision values of all outputs between two bounds.
+
+        Parameters
+        ----------
+        low : ndarray of shape (n_rows, c)
+            Lower bounds of the outputs.
+        high : ndarray of shape (n_rows, c)
+            Upper bounds of the outputs.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_rows, k)
+            Bounds of `decision`, one column for each of its values. They contain the real-number decision values of
+            all outputs between, and what `decision` makes of them.
+        """
+        return low, high
+
 
 class ClassRule(Rule):
     """
@@ -194,6 +213,22 @@ class ValueRule(Rule):
     """
 
     tolerance: float
+
+    def n_values(self, c: int) -> int:
+        """
+        Count the values of a row.
+
+        Parameters
+        ----------
+        c : int
+            The number of outputs of the machine.
+
+        Returns
+        -------
+        int
+            The number of columns of `values`.
+        """
+        return c
 
     @abstractmethod
     def values(self, outputs: Floats) -> Floats:

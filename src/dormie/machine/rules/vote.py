@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dormie.machine.margin import UNIT
 from dormie.machine.rules.base import ClassRule, first_largest
 from dormie.machine.typing import Booleans, Floats, Positions
 
@@ -109,12 +110,15 @@ class OneVsOneVote(ClassRule):
             votes[block] = wins.sum(axis=1, dtype=np.int32).T
         return votes
 
-    def _sums(self, outputs: Floats) -> Floats:
-        """For every class the sum of its pairs' outputs, negated where it is the second, in the order of pairs."""
-        sums = np.empty((len(outputs), len(self.classes)))
+    def _sums(self, first: Floats, second: Floats) -> Floats:
+        """For every class the sum of what its pairs give it, in their order.
+
+        first, second: what each pair gives to its first and takes from its second class, and the other way round
+        """
+        sums = np.empty((len(first), len(self.classes)))
         for block in self._blocks(len(sums)):
-            total = np.zeros((len(self.classes), len(outputs[block])))
-            for gained in self._table(outputs[block], -outputs[block]):  # by one class against each other class
+            total = np.zeros((len(self.classes), len(first[block])))
+            for gained in self._table(first[block], second[block]):  # by one class from each other class
                 total -= gained  # one class after the other: another order would round differently
             sums[block] = total.T
         return sums
@@ -124,9 +128,21 @@ class OneVsOneVote(ClassRule):
 
         scikit-learn negates the outputs first, so here an output of exactly 0 votes for the first class.
         """
-        sums = self._sums(outputs)
-        votes = self._votes(outputs >= 0, outputs < 0)
-        return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))
+        return _votes_and_sums(self._votes(outputs >= 0, outputs < 0), self._sums(outputs, -outputs))
+
+    def decision_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        if self.shape == "ovo":
+            return low, high
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A class's value grows with what it gains in each of its own pairs, and depends on no other pair.
+            least = _votes_and_sums(self._votes(low >= 0, high < 0), self._sums(high, -low))
+            most = _votes_and_sums(self._votes(high >= 0, low < 0), self._sums(low, -high))
+            # A sum of k outputs has k - 1 roundings of at most the sum of their sizes, and counts with a factor of at
+            # most 1/3; the division and the additions add five roundings of numbers of at most k.
+            k, sizes = len(self.classes), np.maximum(np.abs(low), np.abs(high))
+            lost = UNIT * (k * self._sums(-sizes, -sizes) + 5 * k)
+        unknown = ~np.isfinite(lost)
+        return np.where(unknown, -1.0, least - lost), np.where(unknown, float(k), most + lost)
 
     def answer(self, outputs: Floats) -> Positions:
         if self.break_ties:
@@ -173,3 +189,8 @@ class OneVsOneVote(ClassRule):
             outputs. With "ovo", the outputs themselves, one for each pair of classes.
         """
         return self._confidences(outputs) if self.shape == "ovr" else outputs
+
+
+def _votes_and_sums(votes: npt.NDArray[np.int32], sums: Floats) -> Floats:
+    """scikit-learn's one-vs-rest values."""
+    return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)))

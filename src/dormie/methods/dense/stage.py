@@ -17,13 +17,14 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite_vectors
-from dormie.machine.rules import Rule, Value
+from dormie.machine.rules import Rule, ValueRule
 from dormie.machine.typing import Arrays
 from dormie.methods.base import (
     NO_ROWS,
     CertifiedStage,
     Decisions,
     NativeStage,
+    Rung,
     Stage,
     require_state,
     settled_but,
@@ -82,6 +83,8 @@ class Dense(_FullSumStage, CertifiedStage):
         return core.certified_stage() if self._screens else core.outputs_stage()
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        if not self._screens and not backend.decides(self.machine.rule):
+            return Decisions(self.machine.rule.answer(self.full_sum.outputs(rows)), None, self.machine.n_points)
         answers, settled, evaluations, _ = super().decide(rows, caution)
         open_rows = None if settled is None else np.flatnonzero(~settled)
         if open_rows is None or not len(open_rows):
@@ -91,6 +94,10 @@ class Dense(_FullSumStage, CertifiedStage):
         evaluations = np.array(np.broadcast_to(evaluations, len(answers)))
         evaluations[open_rows] += last.evaluations
         return Decisions(answers, None, evaluations, open_rows[last.by_source])
+
+    def rungs(self, caution: float) -> list[Rung]:  # noqa: ARG002 - certified
+        ends = (self.full_sum.rough_ends, self.full_sum.ends)
+        return [Rung(times * self.machine.n_points, each) for times, each in enumerate(ends, start=1)]
 
     def decide_in_numpy(self, rows: Any, caution: float) -> Decisions:  # noqa: ARG002 - certified
         if not self._screens:
@@ -114,8 +121,7 @@ class Dense(_FullSumStage, CertifiedStage):
         if budget < self.machine.n_points:
             require_finite_vectors(rows, self.machine)
             return unknown_interval(self.machine, rows)
-        middle, radius = self.full_sum.interval(rows)
-        return middle - radius, middle + radius
+        return self.full_sum.ends(rows)
 
 
 class Float32Dense(_FullSumStage):
@@ -140,7 +146,8 @@ def cheapest(dense: Dense) -> Dense | Float32Dense:
 
     NumPy has no float32 here. What held-out rows certify must be what later answers, natively too.
     """
-    return Float32Dense(dense.machine, dense.full_sum) if dense.full_sum.native_core else dense
+    native = dense.full_sum.native_core and backend.decides(dense.machine.rule)
+    return Float32Dense(dense.machine, dense.full_sum) if native else dense
 
 
 def _twin(full_sum: FullSum) -> reference.Dense:
@@ -150,4 +157,4 @@ def _twin(full_sum: FullSum) -> reference.Dense:
 
 def _wants_outputs(rule: Rule) -> bool:
     """Whether the answer is the float64 output itself, so that evaluating in float32 first would be wasted."""
-    return isinstance(rule, Value) and rule.tolerance == 0
+    return isinstance(rule, ValueRule) and rule.tolerance == 0

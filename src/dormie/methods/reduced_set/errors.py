@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rules import Rule, Value
+from dormie.machine.rules import Rule, ValueRule
 from dormie.numerics.feature_space import FeatureVector, InnerProducts
 
 
@@ -77,7 +77,7 @@ class Errors:
     @property
     def differing(self) -> int | None:
         """Number of rows with another label; None for a regressor."""
-        if isinstance(self.rule, Value):
+        if isinstance(self.rule, ValueRule):
             return None
         return int((self.rule.answer(self.before) != self.rule.answer(self.after)).sum())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dormie.machine import Floats
-from dormie.machine.rules import Rule, Value
+from dormie.machine.rules import Rule, ValueRule
 
 _HALVINGS = 12
 _NEAR = 0.25  # relative to the median slack
@@ -29,7 +29,7 @@ def slacks(rule: Rule, outputs: Floats) -> Floats:
 
 def importance(rule: Rule, outputs: Floats) -> Floats:
     """The importance of every row, with mean 1; equal for all rows of a regressor."""
-    if isinstance(rule, Value):
+    if isinstance(rule, ValueRule):
         return np.ones(len(outputs))
     slack = slacks(rule, outputs)
     usual = slack[slack > _NOTHING * slack.max(initial=0.0)]

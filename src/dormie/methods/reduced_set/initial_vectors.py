@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rules import Value
+from dormie.machine.rules import ValueRule
 from dormie.machine.typing import Positions
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.greedy_order import w_greedy
@@ -31,7 +31,7 @@ def k_means_vectors(machine: Machine, n: int, seed: int) -> Floats:
 
 def _classes(machine: Machine) -> Positions:
     """The class that the machine predicts for every point; for a regressor, the sign of the point's first weight."""
-    if isinstance(machine.rule, Value):
+    if isinstance(machine.rule, ValueRule):
         return np.asarray(machine.weights[:, 0] > 0, dtype=np.intp)
     return np.asarray(machine.rule.answer(FullSum(machine).outputs(machine.points)), dtype=np.intp)
 

@@ -20,6 +20,7 @@ row by row.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from dormie.methods.base import (
     CertifiedStage,
     Decisions,
     NativeStage,
+    Rung,
     Stage,
     arrays_of,
     names_of,
@@ -160,3 +162,10 @@ class CalibratedReducedSet(_LevelsStage, CalibratedStage):
     @property
     def answers_by_estimate(self) -> bool:
         return len(self.sizes) == 1
+
+    def rungs(self, caution: float) -> list[Rung]:
+        def interval(rows: Any, level: int) -> tuple[Floats, Floats]:
+            middle, radius = self._core.interval(rows, level)
+            return middle - caution * radius, middle + caution * radius
+
+        return [Rung(size, partial(interval, level=level)) for level, size in enumerate(self.sizes)]

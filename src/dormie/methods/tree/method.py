@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dormie.machine import Machine
-from dormie.machine.rules import Value
-from dormie.methods.base import CalibratedStage, Method, Usable
+from dormie.machine.rules import ValueRule
+from dormie.methods.base import CalibratedStage, Method, Usable, needs_plain_rule
 from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample, arithmetic, attempts
 from dormie.methods.tree.stage import TreeWalk
 
@@ -19,11 +19,13 @@ class _TreeMethod(Method):
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        if isinstance(machine.rule, Value):
+        if isinstance(machine.rule, ValueRule):
             return Usable(
                 f"{self.name} needs a risk, which regressors do not have; dormie.estimators.SupportVectorTree gives "
                 "estimates"
             )
+        if not (usable := needs_plain_rule(self.name, machine)):
+            return usable
         least = _LEAST_SHRINKING * min(effort.tree_evaluations[0] for effort in EFFORTS.values())
         if machine.n_points < least:
             return Usable(

@@ -1,0 +1,52 @@
+"""The reader of CalibratedClassifierCV: a model, and the map from its scores to probabilities.
+
+The class it predicts is the most probable one, which may differ from the class that the model inside predicts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dormie.convert.sklearn.common import unreadable
+from dormie.machine import Machine
+from dormie.machine.rules import MostProbable, OneVsOneVote, Probability
+from dormie.machine.rules.probability import Calibrated, Isotonic, ProbabilityMap, Sigmoid, Temperature
+from dormie.machine.rules.probability.calibrators import Calibrator
+
+
+def calibrated(model: Any, machines: list[Machine]) -> Machine:
+    """The machine of a fitted CalibratedClassifierCV, given the machine of each of its members."""
+    [member], [machine] = model.calibrated_classifiers_, machines
+    found = _map(model, member, machine)
+    return machine.changed(rule=MostProbable(model.classes_, found)).with_probability(Probability(found))
+
+
+def _map(model: Any, member: Any, machine: Machine) -> ProbabilityMap:
+    """The map of one member."""
+    _require_own_scores(model, member, machine)
+    if member.method == "temperature":
+        [calibrator] = member.calibrators
+        return Temperature(machine.rule, float(calibrator.beta_))
+    return Calibrated(machine.rule, tuple(_calibrator(model, calibrator) for calibrator in member.calibrators))
+
+
+def _require_own_scores(model: Any, member: Any, machine: Machine) -> None:
+    """Raise an error unless there is one score for each class, or one for two classes."""
+    if not all(np.array_equal(classes, model.classes_) for classes in (member.classes, member.estimator.classes_)):
+        raise unreadable(model, "one of its estimators knows fewer classes. Fit it on folds with rows of every class")
+    if isinstance(machine.rule, MostProbable):
+        raise unreadable(model, "it calibrates probabilities that are calibrated already. Calibrate the model inside")
+    if isinstance(machine.rule, OneVsOneVote) and machine.rule.shape == "ovo":
+        raise unreadable(
+            model, "it calibrates scores of pairs of classes. Fit it around an SVC with decision_function_shape='ovr'"
+        )
+
+
+def _calibrator(model: Any, calibrator: Any) -> Calibrator:
+    if hasattr(calibrator, "a_"):
+        return Sigmoid(float(calibrator.a_), float(calibrator.b_))
+    if calibrator.X_thresholds_.dtype != np.float64:
+        raise unreadable(model, "its isotonic maps are in float32. Fit it on scores in float64")
+    return Isotonic(calibrator.X_thresholds_, calibrator.y_thresholds_)
