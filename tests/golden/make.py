@@ -17,15 +17,16 @@ import numpy as np
 from dormie.machine import Affine, Machine, Origin
 from dormie.machine.kernels import RBF
 from dormie.machine.margin import Margin
-from dormie.machine.rules import OneVsOneVote
-from dormie.methods.dense import Float32Dense
+from dormie.machine.rules import OneVsOneVote, Probability
+from dormie.machine.rules.probability import Calibrated, Isotonic, Platt
+from dormie.methods.dense import Dense, Float32Dense
 from dormie.methods.reduced_set import CalibratedReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from dormie.numerics import reference
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import load, save
 from dormie.plan.file.document import PROTOCOL
-from dormie.plan.guarantee import Evidence, Risk
+from dormie.plan.guarantee import Evidence, Risk, Tolerance
 from dormie.plan.plan import Plan, Source
 
 HERE = Path(__file__).parent
@@ -49,7 +50,15 @@ def golden_plan() -> Plan:
     first = CalibratedReducedSet(machine, levels, np.array([[0.5, 0.25, 0.125], [0.4, 1 / 3, 0.0]]))
     cascade = Cascade((first, Float32Dense(machine)), (2.8, 1.0))
     risk = Risk(0.001, 0.95, Evidence(5000, 1, 0.0403, 17, 24, "2024-12-31", 3, {"dormie": "0.1.0"}))
-    return Plan(machine, cascade, risk, source, ("merge_duplicates",))
+    return Plan(machine, cascade, risk, source, ("merge_duplicates",), values=_values(machine, source))
+
+
+def _values(machine: Machine, source: Source) -> Plan:
+    """Probabilities by maps of both kinds."""
+    isotonic = Isotonic(np.array([-0.5, 0.25, 2.0]), np.array([0.0, 1 / 3, 1.0]))
+    rule = Probability(Calibrated(machine.rule, (Platt(-1.5, 0.1), isotonic, Platt(-3.0, 1e-17))), tolerance=0.125)
+    machine = machine.changed(rule=rule)
+    return Plan(machine, Cascade.of(Dense(machine)), Tolerance(0.125), source, ("merge_duplicates",))
 
 
 def _origin(machine: Machine) -> Origin:
@@ -90,7 +99,15 @@ def expectations(plan: Plan) -> dict[str, Any]:
         "rows": ROWS.tolist(),
         "outputs": outputs.tolist(),
         "labels": rule.labels(rule.answer(outputs)).tolist(),
+        **({} if plan.values is None else _probabilities(plan.values)),
     }
+
+
+def _probabilities(plan: Plan) -> dict[str, Any]:
+    rule = plan.machine.rule
+    assert isinstance(rule, Probability)
+    found = rule.values(reference.outputs(plan.machine, ROWS)).tolist()
+    return {"probabilities": found, "map": repr(rule.map), "guarantee of probabilities": repr(plan.guarantee)}
 
 
 def _described(origin: Origin) -> dict[str, Any]:

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from dormie.machine import Affine, Machine, Origin
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.kernels import Kernel
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Rule, Sign, Value, ValueRule
+from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.champion import Champion
@@ -34,6 +35,7 @@ from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.regions import Regions
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
+from dormie.numerics import backend
 from dormie.numerics.rounding import kernel_sum_margin
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import archive, npy
@@ -53,10 +55,23 @@ RULES: tuple[Callable[[], Rule], ...] = (
     lambda: Argmax(np.array([0.5, 1.5, 2.5]), last_of_equal=True),
     lambda: Value(),
     lambda: Value(0.05, flat=False),
+    lambda: MostProbable(np.array(["no", "yes"]), _map_of_two()),
+    lambda: MostProbable(np.arange(3), _map_of_three()),
+    lambda: Probability(_map_of_two(), 0.05),
 )
-_OUTPUTS = (1, 1, 3, 6, 3, 1, 2)
+_OUTPUTS = (1, 1, 3, 6, 3, 1, 2, 2, 3, 2)
 
 Array = npt.NDArray[Any]
+
+
+def _map_of_two() -> ProbabilityMap:
+    isotonic = Isotonic(np.array([-1.0, 0.5, 2.0]), np.array([0.0, 0.5, 1.0]))
+    scores = Sign(np.array(["no", "yes"], dtype=object))
+    return Mean((Calibrated(scores, (isotonic,)), Temperature(scores, 2.0)))
+
+
+def _map_of_three() -> ProbabilityMap:
+    return Calibrated(OneVsOneVote(np.arange(3)), (Platt(-2.0, 0.5),) * 3)
 
 
 def forged(rng: Generator) -> bytes:
@@ -78,7 +93,7 @@ def _genuine_one(rng: Generator) -> Document:
 def genuine(kernel: int, rule: int, bold: bool) -> Document:
     """A plan with all stages there are for the kernel and the rule, certified ones or bold ones, as it is saved."""
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
-    bold = bold and not isinstance(machine.rule, Value)
+    bold = bold and backend.decides(machine.rule) and not isinstance(machine.rule, Value)
     stages = _bold_stages(machine) if bold else _certified_stages(machine)
     last = Float32Dense(machine) if bold else Dense(machine)
     cascade = Cascade.of(*stages, last).scaled(1.5)
@@ -86,7 +101,26 @@ def genuine(kernel: int, rule: int, bold: bool) -> Document:
     source = Source("SVC(C=1.0)", 44, {"numpy": "2.0", "scikit-learn": "1.5"}, 0.25)
     trials = (Trial("dense", 0.0, 12.5), Trial("geometry(8) -> dense", 0.75, 3.5))
     rewrites, note = ("center", "quadratic"), "a note" if bold else ""
-    return describe(Plan(machine, cascade, guarantee, source, rewrites, trials, note))
+    values = _values(machine, source, rewrites)
+    return describe(Plan(machine, cascade, guarantee, source, rewrites, trials, note, values=values))
+
+
+def _values(machine: Machine, source: Source, rewrites: tuple[str, ...]) -> Plan | None:
+    """A plan for probabilities, of machines with a vote or a most probable class."""
+    if isinstance(machine.rule, OneVsOneVote):
+        k, pairs = len(machine.rule.classes), np.linspace(-2.0, -1.0, machine.n_outputs)
+        rule = Probability(Coupled(pairs, pairs / 3, tuple(range(k))))
+    elif isinstance(machine.rule, MostProbable):
+        rule = Probability(machine.rule.map, 0.1)
+    else:
+        return None
+    machine = machine.changed(rule=rule)
+    stages = [*([Geometry.build(machine, machine.points[:9])] if _bounded(machine) else []), Dense(machine)]
+    return Plan(machine, Cascade.of(*stages), _certified(machine), source, rewrites)
+
+
+def _bounded(machine: Machine) -> bool:
+    return machine.kernel.positive_semidefinite and isinstance(machine.rule, Probability) and machine.rule.tolerance > 0
 
 
 def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
@@ -124,7 +158,7 @@ def _certified_stages(machine: Machine) -> list[Stage]:
     geometry = Geometry.build(machine, machine.points[:20])
     reduced_set = ReducedSet.project(machine, machine.points[:5], [2, 5])
     stages: list[Stage] = [geometry, reduced_set, FastStopping(machine)]
-    if not isinstance(machine.rule, Value):
+    if backend.decides(machine.rule) and not isinstance(machine.rule, Value):
         parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
         stages.append(Regions(machine, machine.points[:2].copy(), parts))
     if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
@@ -148,7 +182,7 @@ _FORMS: tuple[tuple[str, int | None], ...] = (("query", None), ("cells", 3))
 
 
 def _certified(machine: Machine) -> Guarantee:
-    tolerance = machine.rule.tolerance if isinstance(machine.rule, Value) else 0.0
+    tolerance = machine.rule.tolerance if isinstance(machine.rule, ValueRule) else 0.0
     return Tolerance(tolerance) if tolerance else Exact()
 
 
@@ -302,7 +336,19 @@ class _Forgery:
 
     def _other_name(self) -> None:
         """Another stage, kernel, rule or guarantee by the name of this one."""
-        names = (*METHODS, "linear", "polynomial", "rbf", "sigmoid", "sign", "argmax", "value", "exact")
+        names = (
+            *METHODS,
+            "linear",
+            "polynomial",
+            "rbf",
+            "sigmoid",
+            "sign",
+            "argmax",
+            "value",
+            "exact",
+            "mean",
+            "platt",
+        )
         named = [place for place in self._places((str,)) if place[1] == "name"]
         if named:
             holder, key = self._one_of(named)

@@ -115,7 +115,12 @@ def _use(predictor: dormie.Predictor, rng: Generator, folder: Path) -> None:
     if isinstance(machine.rule, ClassRule):
         _require(bool(np.isin(answers, machine.rule.classes).all()), "answers that are classes")
     _require(len(predictor.predict(rows, deadline=0.01).labels) == rows.shape[0], "an answer for each row")
-    predictor.decision_function(rows)
+    if hasattr(predictor, "decision_function"):
+        predictor.decision_function(rows)
+    if hasattr(predictor, "predict_proba"):
+        assert isinstance(machine.rule, ClassRule)
+        shape = rows.shape[0], len(machine.rule.classes)
+        _require(predictor.predict_proba(rows).shape == shape, "a probability of each class")
     for budget in (None, 0, 1, int(rng.integers(2, 50))):
         low, high = predictor.interval(rows, budget=budget)
         _require(low.shape == high.shape, "an end for each end")

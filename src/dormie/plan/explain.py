@@ -31,11 +31,19 @@ def explain(plan: Plan) -> str:
     if plan.guess is not None:
         lines += ["Where a deadline is too short for the first stage, estimates come from:", f"  {plan.guess}"]
     lines += _trials(plan)
-    lines += ["Guarantee:", f"  {plan.guarantee}"]
-    lines += [f"  {plan.note}"] if plan.note else []
-    if isinstance(plan.guarantee, Risk):
-        lines += _grounds(plan.guarantee.evidence)
+    lines += _guarantee(plan, "Guarantee:")
+    if plan.values is not None:
+        lines += ["Stages for probabilities:"]
+        lines += [f"  {stage.described(caution)}: {stage.words}" for stage, caution in plan.values.cascade]
+        lines += _trials(plan.values) if plan.values.trials else []
+        lines += _guarantee(plan.values, "Guarantee for probabilities:")
     return "\n".join(printable(line) for line in lines)
+
+
+def _guarantee(plan: Plan, heading: str) -> list[str]:
+    lines = [heading, f"  {plan.guarantee}"]
+    lines += [f"  {plan.note}"] if plan.note else []
+    return lines + (_grounds(plan.guarantee.evidence) if isinstance(plan.guarantee, Risk) else [])
 
 
 def _trials(plan: Plan) -> list[str]:

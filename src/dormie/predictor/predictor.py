@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
+from dormie.machine.rules import MostProbable
 from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
@@ -229,13 +230,22 @@ class Predictor:
             return ""
         return "this model has no probabilities: compile a CalibratedClassifierCV around it"
 
+    @property
+    def _why_no_decisions(self) -> str:
+        if not isinstance(self.plan.machine.rule, MostProbable):
+            return ""
+        return "a calibrated classifier has probabilities, not decision values: use predict_proba"
+
     @cached_property
     def _values(self) -> Predictor:
         assert self.plan.values is not None
         return Predictor(self.plan.values, self.threads or None)
 
+    @available(lambda self: self._why_no_decisions)
     def decision_function(self, X: Any) -> Floats:
         """Return the outputs of the full sum in float64.
+
+        The predictor of a calibrated classifier has no such method: use `predict_proba`.
 
         Parameters
         ----------

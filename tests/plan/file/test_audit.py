@@ -124,7 +124,7 @@ def _polynomial(degree: int) -> Callable[[Document], None]:
 
 POINTS, CLASSES = "machine/points.npy", "machine/classes.npy"
 CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
-    "newer protocol": (_set("protocol", to=4), "protocol 4 by dormie .* upgrade to dormie"),
+    "newer protocol": (_set("protocol", to=5), "protocol 5 by dormie .* upgrade to dormie"),
     "older protocol": (_set("protocol", to=0), "protocol 0 by dormie .* use dormie"),
     "protocol as text": (_set("protocol", to="1"), "does not say which protocol"),
     "protocol as truth": (_set("protocol", to=True), "does not say which protocol"),

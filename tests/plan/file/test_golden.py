@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dormie
-from dormie.machine.rules import OneVsOneVote
+from dormie.machine.rules import OneVsOneVote, Probability
 from dormie.methods import METHODS
 from dormie.numerics import reference
 from dormie.plan.file import archive, load, save
@@ -74,6 +74,20 @@ def test_outputs_and_labels_are_as_they_were(name: str) -> None:
     assert len(set(expected["labels"])) == 3
 
 
+def test_probabilities_are_as_they_were(name: str) -> None:
+    """Protocols before the fourth knew none."""
+    plan, expected = load(GOLDEN / f"{name}.dormie"), json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
+    if "probabilities" not in expected:
+        assert plan.values is None
+        return
+    assert plan.values is not None
+    rule = plan.values.machine.rule
+    assert isinstance(rule, Probability)
+    assert (repr(rule.map), repr(plan.values.guarantee)) == (expected["map"], expected["guarantee of probabilities"])
+    found = rule.values(reference.outputs(plan.machine, np.array(expected["rows"])))
+    np.testing.assert_allclose(found, expected["probabilities"], rtol=1e-13, atol=1e-14)
+
+
 def test_the_bytes_of_this_protocol_have_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     golden = GOLDEN / f"protocol-{PROTOCOL}.dormie"
     version = parse(archive.read(golden)).schema["dormie"]
@@ -82,7 +96,7 @@ def test_the_bytes_of_this_protocol_have_not_changed(tmp_path: Path, monkeypatch
     assert (tmp_path / "again").read_bytes() == golden.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["protocol-2-stages", "protocol-3-stages"])
+@pytest.mark.parametrize("name", ["protocol-2-stages", "protocol-3-stages", "protocol-4-stages"])
 def test_a_plan_with_every_stage_answers_as_it_did(name: str) -> None:
     """The first was written by dormie 0.1.0 before its source was moved; it has trials in the words of then."""
     predictor = dormie.load(GOLDEN / f"{name}.dormie")

@@ -34,7 +34,7 @@ def _numbers(stage: str, **numbers: Any) -> Callable[[dict[str, Any]], object]:
 
 def test_cautions_and_ranks_come_through() -> None:
     document = upgrade(_GOLDEN)
-    assert document.schema["protocol"] == 3
+    assert document.schema["protocol"] == 4
     assert document.schema["guarantee"]["evidence"]["rank"] == 17
     cautions = {stage["name"]: stage["caution"] for stage in document.schema["stages"]}
     assert (cautions["linear_filter"], cautions["tree"], cautions["reduced_set"], cautions["dense"]) == (

@@ -12,7 +12,7 @@ import numpy as np
 from dormie.convert.sklearn.common import unreadable
 from dormie.machine import Machine
 from dormie.machine.rules import MostProbable, OneVsOneVote, Probability
-from dormie.machine.rules.probability import Calibrated, Isotonic, ProbabilityMap, Sigmoid, Temperature
+from dormie.machine.rules.probability import Calibrated, Isotonic, Platt, ProbabilityMap, Temperature
 from dormie.machine.rules.probability.calibrators import Calibrator
 
 
@@ -34,7 +34,8 @@ def _map(model: Any, member: Any, machine: Machine) -> ProbabilityMap:
 
 def _require_own_scores(model: Any, member: Any, machine: Machine) -> None:
     """Raise an error unless there is one score for each class, or one for two classes."""
-    if not all(np.array_equal(classes, model.classes_) for classes in (member.classes, member.estimator.classes_)):
+    # With a temperature, an estimator of text labels is trained on their positions.
+    if not len(member.classes) == len(member.estimator.classes_) == len(model.classes_):
         raise unreadable(model, "one of its estimators knows fewer classes. Fit it on folds with rows of every class")
     if isinstance(machine.rule, MostProbable):
         raise unreadable(model, "it calibrates probabilities that are calibrated already. Calibrate the model inside")
@@ -46,7 +47,7 @@ def _require_own_scores(model: Any, member: Any, machine: Machine) -> None:
 
 def _calibrator(model: Any, calibrator: Any) -> Calibrator:
     if hasattr(calibrator, "a_"):
-        return Sigmoid(float(calibrator.a_), float(calibrator.b_))
+        return Platt(float(calibrator.a_), float(calibrator.b_))
     if calibrator.X_thresholds_.dtype != np.float64:
         raise unreadable(model, "its isotonic maps are in float32. Fit it on scores in float64")
     return Isotonic(calibrator.X_thresholds_, calibrator.y_thresholds_)

@@ -12,6 +12,7 @@ from dormie.methods import METHODS
 from dormie.plan.file.audit_arrays import audit_arrays
 from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
+from dormie.plan.file.probability import audit_map
 from dormie.plan.file.require import Kinds, require_fields, require_kind, shown
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
 
@@ -27,7 +28,8 @@ _SCHEMA: dict[str, Kinds] = {
     "trials": list,
     "arrays": dict,
 }
-_OPTIONAL: dict[str, Kinds] = {"note": str, "guess": dict}
+_OPTIONAL: dict[str, Kinds] = {"note": str, "guess": dict, "values": dict}
+_VALUES: dict[str, Kinds] = {"rule": dict, "stages": list, "guarantee": dict, "trials": list}
 _MACHINE: dict[str, Kinds] = {
     "kernel": dict,
     "rule": dict,
@@ -59,15 +61,32 @@ def audit(document: Document) -> None:
     _audit_protocol(schema)
     require_fields(schema, "schema.json", _SCHEMA, optional=_OPTIONAL)
     audit_arrays(schema["arrays"], document.arrays)
-    used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema)
+    used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema["stages"], "stages", schema)
+    if "guess" in schema:
+        used += _audit_stage(schema["guess"], "guess", schema)
+    if "values" in schema:
+        used += _audit_values(schema["values"], schema)
     if sorted(used) != sorted(schema["arrays"]):
         raise PlanFileError("the schema must refer to each of its arrays just once")
-    _audit_guarantee(schema["guarantee"], schema)
+    _audit_guarantee(schema["guarantee"], "guarantee", schema)
     _audit_source(schema["source"])
     _require_names(schema["rewrites"], "rewrites")
-    for number, trial in enumerate(schema["trials"]):
-        require_fields(trial, f"trials[{number}]", dict(TRIAL))
+    _audit_trials(schema["trials"], "trials")
     audit_memory(document)
+
+
+def _audit_values(values: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """Check the plan for probabilities, and return the names of the arrays it refers to."""
+    require_fields(values, "values", _VALUES)
+    _audit_guarantee(values["guarantee"], "values.guarantee", schema)
+    _audit_trials(values["trials"], "values.trials")
+    used = _audit_rule(values["rule"], "values.rule", schema, RULES)
+    return used + _audit_stages(values["stages"], "values.stages", schema)
+
+
+def _audit_trials(trials: list[Any], where: str) -> None:
+    for number, trial in enumerate(trials):
+        require_fields(trial, f"{where}[{number}]", dict(TRIAL))
 
 
 def _audit_protocol(schema: dict[str, Any]) -> None:
@@ -96,7 +115,7 @@ def _audit_machine(schema: dict[str, Any]) -> list[str]:
     _require_shapes(used, schema)
     if machine["feature_names"] is not None:
         _require_names(machine["feature_names"], "machine.feature_names")
-    return [reference for reference, _ in used] + _audit_rule(machine["rule"], schema)
+    return [reference for reference, _ in used] + _audit_rule(machine["rule"], "machine.rule", schema, RULES)
 
 
 def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
@@ -178,12 +197,14 @@ def _audit_kernel(kernel: dict[str, Any], schema: dict[str, Any]) -> None:
         _audit_form(kernel["kernel"], "machine.kernel.kernel", PLAIN_KERNELS, schema)
 
 
-def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """Check the rule, and return the names of the arrays it refers to."""
-    _audit_form(rule, "machine.rule", RULES, schema)
-    if "classes" not in rule:
-        return []
-    where, classes = "machine.rule.classes", rule["classes"]
+def _audit_rule(rule: dict[str, Any], where: str, schema: dict[str, Any], forms: dict[str, Form]) -> list[str]:
+    """Check a rule, and return the names of the arrays it refers to."""
+    _audit_form(rule, where, forms, schema)
+    used = _audit_classes(rule["classes"], f"{where}.classes", schema) if "classes" in rule else []
+    return used + (_audit_map(rule["map"], f"{where}.map", schema) if "map" in rule else [])
+
+
+def _audit_classes(classes: dict[str, Any], where: str, schema: dict[str, Any]) -> list[str]:
     require_fields(classes, where, {"array": str, "objects": bool})
     _shape(classes["array"], where, schema, 1)
     if classes["objects"] and "U" not in schema["arrays"][classes["array"]]["dtype"]:
@@ -191,15 +212,27 @@ def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     return [classes["array"]]
 
 
-def _audit_stages(schema: dict[str, Any]) -> list[str]:
-    """Check the stages, and return the names of the arrays they refer to."""
-    if not schema["stages"]:
-        raise PlanFileError("stages is empty, and a plan has at least one")
-    if len(schema["stages"]) > MOST_STAGES:
-        raise PlanFileError(f"there are {len(schema['stages']):,} stages, and a plan has at most {MOST_STAGES}")
-    stages = {f"stages[{number}]": stage for number, stage in enumerate(schema["stages"])}
-    stages |= {"guess": schema["guess"]} if "guess" in schema else {}
-    return [name for where, stage in stages.items() for name in _audit_stage(stage, where, schema)]
+def _audit_map(described: dict[str, Any], where: str, schema: dict[str, Any]) -> list[str]:
+    """Check a map to probabilities, and return the names of the arrays it refers to."""
+    arrays = audit_map(
+        described,
+        where,
+        form=lambda value, place, forms: _audit_form(value, place, forms, schema),
+        rule=lambda value, place, forms: _audit_rule(value, place, schema, forms),
+        shape_of=lambda reference, place: tuple(_shape(reference, place, schema, 1)),
+    )
+    used = list(arrays)
+    _require_shapes([(reference, shape) for reference, shape in used if shape is not None], schema)
+    return [reference for reference, _ in used]
+
+
+def _audit_stages(stages: list[Any], where: str, schema: dict[str, Any]) -> list[str]:
+    """Check stages, and return the names of the arrays they refer to."""
+    if not stages:
+        raise PlanFileError(f"{where} is empty, and a plan has at least one")
+    if len(stages) > MOST_STAGES:
+        raise PlanFileError(f"there are {len(stages):,} {where}, and a plan has at most {MOST_STAGES}")
+    return [name for number, stage in enumerate(stages) for name in _audit_stage(stage, f"{where}[{number}]", schema)]
 
 
 def _audit_stage(stage: Any, where: str, schema: dict[str, Any]) -> list[str]:
@@ -215,11 +248,11 @@ def _audit_stage(stage: Any, where: str, schema: dict[str, Any]) -> list[str]:
     return list(stage["arrays"].values())
 
 
-def _audit_guarantee(guarantee: dict[str, Any], schema: dict[str, Any]) -> None:
-    _audit_form(guarantee, "guarantee", GUARANTEES, schema)
+def _audit_guarantee(guarantee: dict[str, Any], where: str, schema: dict[str, Any]) -> None:
+    _audit_form(guarantee, where, GUARANTEES, schema)
     if "evidence" not in guarantee:
         return
-    where, evidence = "guarantee.evidence", guarantee["evidence"]
+    where, evidence = f"{where}.evidence", guarantee["evidence"]
     require_fields(evidence, where, dict(EVIDENCE))
     _require_versions(evidence["versions"], f"{where}.versions")
     for number, count in enumerate(evidence["classes"]):

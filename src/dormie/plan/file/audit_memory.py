@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dormie.errors import PlanFileError
+from dormie.methods.dense import Dense
 from dormie.methods.memory import Size
 from dormie.plan.file.document import Document
 from dormie.plan.file.vocabulary import stage_type
@@ -23,8 +24,10 @@ def audit_memory(document: Document) -> None:
     """Raise PlanFileError if the plan would take far more memory than its arrays take in the file."""
     schema = document.schema
     size = _size(schema)
-    stages = [*schema["stages"], *([schema["guess"]] if "guess" in schema else [])]
-    memory = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in stages)
+    values = schema.get("values", {"rule": {}, "stages": []})
+    stages = [*schema["stages"], *([schema["guess"]] if "guess" in schema else []), *_own_stages(values["stages"])]
+    labels = _labels(schema["machine"]["rule"], schema) + _labels(values["rule"], schema)
+    memory = labels + sum(_stage_memory(stage, size, schema) for stage in stages)
     stored = sum(len(raw) for raw in document.arrays.values())
     most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points else 0)
     if memory > most:
@@ -40,11 +43,22 @@ def _size(schema: dict[str, Any]) -> Size:
     return Size(points, features, arrays[machine["weights"]]["shape"][1])
 
 
+def _own_stages(stages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The stages of a plan for probabilities without the full sum at its end, which is that of the plan itself."""
+    return stages[:-1] if stages and stages[-1]["name"] == Dense.name else stages
+
+
 def _stage_memory(stage: dict[str, Any], size: Size, schema: dict[str, Any]) -> int:
     shapes = {name: schema["arrays"][reference]["shape"] for name, reference in stage["arrays"].items()}
     return stage_type(stage).memory(size, shapes)
 
 
-def _labels(schema: dict[str, Any]) -> int:
-    classes = schema["machine"]["rule"].get("classes", {"objects": False})
-    return _LABEL * int(schema["arrays"][classes["array"]]["shape"][0]) if classes["objects"] else 0
+def _labels(rule: dict[str, Any], schema: dict[str, Any]) -> int:
+    """Bytes of the labels of a rule, and of those inside it, as Python strings."""
+    found, todo = 0, [rule]
+    while todo:
+        part = todo.pop()
+        classes = part.get("classes", {"objects": False})
+        found += _LABEL * int(schema["arrays"][classes["array"]]["shape"][0]) if classes["objects"] else 0
+        todo += [part[name] for name in ("map", "scores") if name in part] + part.get("members", [])
+    return found

@@ -13,10 +13,12 @@ from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
 from dormie.machine.rules import Rule
 from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
 from dormie.numerics.rounding import source_margin
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
+from dormie.plan.file.probability import construct_map
 from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form, stage_type
 from dormie.plan.guarantee import Count, Evidence, Guarantee
 from dormie.plan.plan import Plan, Source, Trial
@@ -28,17 +30,32 @@ def construct(document: Document) -> Plan:
     schema = document.schema
     try:
         machine = _machine(document)
-        stages = tuple(_stage(stage, machine, document) for stage in schema["stages"])
-        cascade = Cascade(stages, tuple(stage["caution"] for stage in schema["stages"]))
+        cascade = _cascade(schema["stages"], machine, document)
         guarantee = _guarantee(schema["guarantee"])
         source, rewrites = Source(**schema["source"]), tuple(schema["rewrites"])
         trials = tuple(Trial(**trial) for trial in schema["trials"])
         guess = _stage(schema["guess"], machine, document) if "guess" in schema else None
-        return Plan(machine, cascade, guarantee, source, rewrites, trials, schema.get("note", ""), guess)
+        plan = Plan(machine, cascade, guarantee, source, rewrites, trials, schema.get("note", ""), guess)
+        return replace(plan, values=_values(schema["values"], plan, document)) if "values" in schema else plan
     except MemoryError:
         raise
     except Exception as error:  # whatever it is, the file is at fault, and callers expect one type of error for that
         raise PlanFileError(f"the parts of the plan do not fit together: {printable(str(error))}") from error
+
+
+def _cascade(described: list[dict[str, Any]], machine: Machine, document: Document) -> Cascade:
+    stages = tuple(_stage(stage, machine, document) for stage in described)
+    return Cascade(stages, tuple(stage["caution"] for stage in described))
+
+
+def _values(described: dict[str, Any], labels: Plan, document: Document) -> Plan:
+    """The plan for probabilities, with the full sum of the plan for classes."""
+    machine = labels.machine.changed(rule=_rule(described["rule"], document))
+    cascade = _cascade(described["stages"], machine, document)
+    if cascade.stages[-1].name == Dense.name:
+        cascade = Cascade((*cascade.stages[:-1], Dense(machine, labels.full_sum)), cascade.cautions)
+    trials = tuple(Trial(**trial) for trial in described["trials"])
+    return Plan(machine, cascade, _guarantee(described["guarantee"]), labels.source, labels.rewrites, trials)
 
 
 def _array(name: str, document: Document) -> npt.NDArray[Any]:
@@ -91,10 +108,14 @@ def _kernel(described: dict[str, Any]) -> Kernel:
 
 
 def _rule(described: dict[str, Any], document: Document) -> Rule:
-    built = {}
+    built: dict[str, Any] = {}
     if "classes" in described:
         labels = _array(described["classes"]["array"], document)
         built["classes"] = labels.astype(object) if described["classes"]["objects"] else labels
+    if "map" in described:
+        built["map"] = construct_map(
+            described["map"], lambda name: _array(name, document), lambda scores: _rule(scores, document)
+        )
     rule: Rule = _build(described, RULES, **built)
     return rule
 

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from dormie._version import __version__
 from dormie.machine import Affine, Machine
 from dormie.machine.kernels import Kernel, Normalized
-from dormie.machine.rules import ClassRule, Rule
+from dormie.machine.rules import ClassRule, MostProbable, Probability, Rule
 from dormie.methods.base import Stage
 from dormie.plan.file import npy
 from dormie.plan.file.document import PROTOCOL, Document, Raw
+from dormie.plan.file.probability import describe_map
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
 from dormie.plan.guarantee import Evidence, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
@@ -36,8 +37,19 @@ def describe(plan: Plan) -> Document:
         "arrays": members.entries,
         **({"note": str(plan.note)} if plan.note else {}),
         **({"guess": _stage(plan.guess, 1.0, "guess", members)} if plan.guess is not None else {}),
+        **({"values": _values(plan.values, members)} if plan.values is not None else {}),
     }
     return Document(schema, dict(sorted(members.raw.items())))
+
+
+def _values(plan: Plan, members: _Arrays) -> dict[str, Any]:
+    """The plan for probabilities without what it shares with the plan for classes: the machine but for its rule."""
+    return {
+        "rule": _rule(plan.machine.rule, members, "values"),
+        "stages": [_stage(*entry, f"values/{number}", members) for number, entry in enumerate(plan.cascade)],
+        "guarantee": _guarantee(plan.guarantee),
+        "trials": [_fields(trial, TRIAL) for trial in plan.trials],
+    }
 
 
 class _Arrays:
@@ -60,7 +72,7 @@ class _Arrays:
 def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
     described: dict[str, Any] = {
         "kernel": _kernel(machine.kernel),
-        "rule": _rule(machine.rule, members),
+        "rule": _rule(machine.rule, members, "machine"),
         "input_map": None,
         "feature_names": None,
         "blas_products": bool(machine.blas_products),
@@ -151,12 +163,17 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
     return _form(kernel, KERNELS)
 
 
-def _rule(rule: Rule, members: _Arrays) -> dict[str, Any]:
-    if not isinstance(rule, ClassRule):
-        return _form(rule, RULES)
-    labels = _plain_labels(rule.classes)
-    classes = {"array": members.add("machine/classes", labels), "objects": rule.classes.dtype == object}
-    return _form(rule, RULES, classes=classes)
+def _rule(rule: Rule, members: _Arrays, folder: str) -> dict[str, Any]:
+    described: dict[str, Any] = {}
+    if isinstance(rule, ClassRule):
+        labels = _plain_labels(rule.classes)
+        array = members.add(f"{folder}/classes", labels)
+        described["classes"] = {"array": array, "objects": rule.classes.dtype == object}
+    if isinstance(rule, MostProbable | Probability):
+        described["map"] = describe_map(
+            rule.map, f"{folder}/map", members.add, lambda scores, inner: _rule(scores, members, inner)
+        )
+    return _form(rule, RULES, **described)
 
 
 def _plain_labels(classes: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-PROTOCOL = 3
+PROTOCOL = 4
 SCHEMA = "schema.json"
 
 Raw = bytes | memoryview

@@ -7,6 +7,8 @@ own source.
 Protocol 3 says of every stage whether it is certified, and its caution; before, some stages had these among their
 numbers. Reduced sets stored their half-widths, as `rho`, multiplied by their caution: so the caution of these is 1 now.
 The evidence has a whole `rank`, which was a float called `caution`.
+
+Protocol 4 has plans for probabilities, which no plan of protocol 3 has.
 """
 
 from __future__ import annotations
@@ -110,4 +112,10 @@ def _unknown(where: str, field: str, protocol: int) -> PlanFileError:
     return PlanFileError(f"{where} has a field {field!r}, which protocol {protocol} does not know")
 
 
-_STEPS = {1: _from_1, 2: _from_2}
+def _from_3(schema: dict[str, Any]) -> dict[str, Any]:
+    if "values" in schema:
+        raise _unknown("schema.json", "values", 3)
+    return schema | {"protocol": 4}
+
+
+_STEPS = {1: _from_1, 2: _from_2, 3: _from_3}

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Sign, Value
+from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, Temperature
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.plan.guarantee import Exact, Risk, Tolerance
@@ -28,11 +29,29 @@ PLAIN_KERNELS = {
 }
 KERNELS = {**PLAIN_KERNELS, "normalized": Form(Normalized, {"kernel": dict})}
 
-RULES = {
+SCORES = {
     "sign": Form(Sign, {"classes": dict, "zero": int}),
     "one_vs_one_vote": Form(OneVsOneVote, {"classes": dict, "break_ties": bool, "shape": str}),
     "argmax": Form(Argmax, {"classes": dict, "last_of_equal": bool}),
+}
+RULES = {
+    **SCORES,
     "value": Form(Value, {"tolerance": float, "flat": bool}),
+    "most_probable": Form(MostProbable, {"classes": dict, "map": dict}),
+    "probability": Form(Probability, {"map": dict, "tolerance": float}),
+}
+
+PLAIN_MAPS = {
+    "calibrated": Form(Calibrated, {"scores": dict, "maps": list, "thresholds": str}),
+    "temperature": Form(Temperature, {"scores": dict, "inverse": float}),
+    "coupled": Form(
+        Coupled, {"slopes": str, "intercepts": str, "order": list, "flipped": bool, "two_by_iteration": bool}
+    ),
+}
+MAPS = {**PLAIN_MAPS, "mean": Form(Mean, {"members": list})}
+CALIBRATORS = {
+    "platt": Form(Platt, {"slope": float, "intercept": float}),
+    "isotonic": Form(Isotonic, {"thresholds": int}),
 }
 
 GUARANTEES = {

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from dormie.machine import Floats
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign
-from dormie.machine.rules.probability import Calibrated, Isotonic, Mean, ProbabilityMap, Sigmoid, Temperature
+from dormie.machine.rules.probability import Calibrated, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 
 NUMBERS = st.floats(-8, 8, allow_subnormal=False)
 
 
 @st.composite
-def calibrators(draw: Any) -> Sigmoid | Isotonic:
+def calibrators(draw: Any) -> Platt | Isotonic:
     if draw(st.booleans()):
         steep = draw(st.sampled_from([0.0, 1.0, -1.0, 1e-3, -50.0, 1e6, -1e-9]))
-        return Sigmoid(steep * draw(st.floats(0.1, 2)), draw(NUMBERS))
+        return Platt(steep * draw(st.floats(0.1, 2)), draw(NUMBERS))
     scores = sorted(draw(st.sets(NUMBERS.map(lambda x: round(x, 9)), min_size=1, max_size=6)))
     numbers = sorted(draw(st.lists(st.sampled_from([0.0, 0.0, 1e-9, 0.25, 0.5, 1 / 3, 1.0]), min_size=6, max_size=6)))
     return Isotonic(np.array(scores), np.array(numbers[: len(scores)]))
@@ -87,8 +87,8 @@ def _scores(rule: Rule, outputs: list[Any]) -> list[Any]:
     return [vote + total / (3 * (abs(total) + 1)) for vote, total in zip(votes, sums, strict=True)]
 
 
-def _calibrated(found: Sigmoid | Isotonic, score: Any) -> Any:
-    if isinstance(found, Sigmoid):
+def _calibrated(found: Platt | Isotonic, score: Any) -> Any:
+    if isinstance(found, Platt):
         return 1 / (1 + mpmath.exp(mpmath.mpf(found.slope) * score + mpmath.mpf(found.intercept)))
     x, y = ([mpmath.mpf(float(value)) for value in each] for each in (found.scores, found.numbers))
     if score <= x[0]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Floats
 from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Sign, Value
-from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, ProbabilityMap, Sigmoid, Temperature
+from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 from tests.machine.rules.probability.maps import NUMBERS, certifiable_maps, probabilities
 
 _WIDTHS = [0.0, 0.0, 1e-15, 1e-9, 1e-3, 0.1, 3.0, 1e6]
@@ -83,7 +83,7 @@ def test_a_point_has_narrow_bounds(found: ProbabilityMap) -> None:
 
 
 def test_narrow_bounds_of_a_sigmoid() -> None:
-    found = Calibrated(Sign(np.arange(2)), (Sigmoid(-2.0, 0.3),))
+    found = Calibrated(Sign(np.arange(2)), (Platt(-2.0, 0.3),))
     outputs = np.linspace(-5, 5, 11)[:, None]
     least, most = found.bounds(outputs, outputs)
     assert (most - least < 1e-13).all()
@@ -92,10 +92,10 @@ def test_narrow_bounds_of_a_sigmoid() -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        Calibrated(Sign(np.arange(2)), (Sigmoid(-2.0, 0.3),)),
+        Calibrated(Sign(np.arange(2)), (Platt(-2.0, 0.3),)),
         Calibrated(
             Argmax(np.arange(3)),
-            (Sigmoid(-2.0, 0.3), Isotonic(np.array([0.0, 1.0]), np.array([0.0, 1.0])), Sigmoid(1.0, 0.0)),
+            (Platt(-2.0, 0.3), Isotonic(np.array([0.0, 1.0]), np.array([0.0, 1.0])), Platt(1.0, 0.0)),
         ),
         Temperature(OneVsOneVote(np.arange(3)), 2.0),
         Mean((Temperature(Sign(np.arange(2)), 2.0), Temperature(Sign(np.arange(2)), 3.0))),
@@ -131,13 +131,13 @@ def test_values_of_a_regressor_are_its_outputs() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Sigmoid(np.nan, 0.0), "slope and intercept must be finite"),
+        (lambda: Platt(np.nan, 0.0), "slope and intercept must be finite"),
         (lambda: Isotonic(np.array([0.0, 0.0]), np.array([0.0, 1.0])), "scores must ascend"),
         (lambda: Isotonic(np.array([0.0, 1.0]), np.array([1.0, 0.0])), "numbers must not fall"),
         (lambda: Isotonic(np.array([0.0, 1.0]), np.array([0.0, 1.5])), "between 0 and 1"),
         (lambda: Isotonic(np.array([]), np.array([])), "at least 1"),
-        (lambda: Calibrated(Argmax(np.arange(3)), (Sigmoid(1.0, 0.0),)), "3 classes have 3 maps"),
-        (lambda: Calibrated(Value(), (Sigmoid(1.0, 0.0),)), "probabilities are those of classes"),
+        (lambda: Calibrated(Argmax(np.arange(3)), (Platt(1.0, 0.0),)), "3 classes have 3 maps"),
+        (lambda: Calibrated(Value(), (Platt(1.0, 0.0),)), "probabilities are those of classes"),
         (lambda: Temperature(OneVsOneVote(np.arange(3), shape="ovo"), 1.0), "set the shape 'ovr'"),
         (lambda: Temperature(Sign(np.arange(2)), 0.0), "must be positive"),
         (lambda: Mean(()), "at least one"),

@@ -7,7 +7,7 @@ mean         the mean of several maps         rules        probabilities as valu
 
 from dormie.machine.rules.probability.base import ProbabilityMap
 from dormie.machine.rules.probability.calibrated import Calibrated, Temperature
-from dormie.machine.rules.probability.calibrators import Isotonic, Sigmoid
+from dormie.machine.rules.probability.calibrators import Isotonic, Platt
 from dormie.machine.rules.probability.coupling import Coupled
 from dormie.machine.rules.probability.mean import Mean
 from dormie.machine.rules.probability.rules import MostProbable, Probability
@@ -18,8 +18,8 @@ __all__ = [
     "Isotonic",
     "Mean",
     "MostProbable",
+    "Platt",
     "Probability",
     "ProbabilityMap",
-    "Sigmoid",
     "Temperature",
 ]

@@ -34,7 +34,7 @@ def logistic_bounds(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Platt:
     """Platt's map 1 / (1 + exp(slope score + intercept)); it falls where the slope is positive."""
 
     slope: float
@@ -42,7 +42,7 @@ class Sigmoid:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.slope) and math.isfinite(self.intercept)):
-            raise ValueError(f"Sigmoid: slope and intercept must be finite, got {self.slope} and {self.intercept}")
+            raise ValueError(f"Platt: slope and intercept must be finite, got {self.slope} and {self.intercept}")
 
     def values(self, scores: Floats) -> Floats:
         """The numbers of scores."""
@@ -115,4 +115,4 @@ class Isotonic:
     __hash__ = None  # type: ignore[assignment]
 
 
-Calibrator = Sigmoid | Isotonic
+Calibrator = Platt | Isotonic

@@ -42,8 +42,8 @@ class Probability(ValueRule):
     --------
     >>> import numpy as np
     >>> from dormie.rules import Probability, Sign
-    >>> from dormie.rules.probability import Calibrated, Sigmoid
-    >>> rule = Probability(Calibrated(Sign(["no", "yes"]), [Sigmoid(-1.0, 0.0)]))
+    >>> from dormie.rules.probability import Calibrated, Platt
+    >>> rule = Probability(Calibrated(Sign(["no", "yes"]), [Platt(-1.0, 0.0)]))
     >>> rule.values(np.array([[0.0]]))
     array([[0.5, 0.5]])
     """
@@ -97,8 +97,8 @@ class MostProbable(ClassRule):
     --------
     >>> import numpy as np
     >>> from dormie.rules import MostProbable, Sign
-    >>> from dormie.rules.probability import Calibrated, Sigmoid
-    >>> rule = MostProbable(["no", "yes"], Calibrated(Sign(["no", "yes"]), [Sigmoid(-1.0, 2.0)]))
+    >>> from dormie.rules.probability import Calibrated, Platt
+    >>> rule = MostProbable(["no", "yes"], Calibrated(Sign(["no", "yes"]), [Platt(-1.0, 2.0)]))
     >>> rule.labels(rule.answer(np.array([[1.0], [3.0]])))
     array(['no', 'yes'], dtype='<U3')
     """
