@@ -24,7 +24,7 @@ from dormie.errors import (
     TrainingRowsWarning,
     UnreadableModelError,
 )
-from dormie.machine import Affine, Machine, kernels, rules
+from dormie.machine import Affine, Machine, MachineSum, kernels, rules
 from dormie.methods import tree
 from dormie.methods.reduced_set.reduce import Reduction, reduce
 from dormie.numerics import backend
@@ -43,6 +43,7 @@ __all__ = [
     "Evidence",
     "Exact",
     "Machine",
+    "MachineSum",
     "MissingClassWarning",
     "Plan",
     "PlanFileError",

@@ -93,7 +93,7 @@ def _genuine_one(rng: Generator) -> Document:
 def genuine(kernel: int, rule: int, bold: bool) -> Document:
     """A plan with all stages there are for the kernel and the rule, certified ones or bold ones, as it is saved."""
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
-    bold = bold and backend.decides(machine.rule) and not isinstance(machine.rule, Value)
+    bold = bold and backend.decides(machine) and not isinstance(machine.rule, Value)
     stages = _bold_stages(machine) if bold else _certified_stages(machine)
     last = Float32Dense(machine) if bold else Dense(machine)
     cascade = Cascade.of(*stages, last).scaled(1.5)
@@ -158,7 +158,7 @@ def _certified_stages(machine: Machine) -> list[Stage]:
     geometry = Geometry.build(machine, machine.points[:20])
     reduced_set = ReducedSet.project(machine, machine.points[:5], [2, 5])
     stages: list[Stage] = [geometry, reduced_set, FastStopping(machine)]
-    if backend.decides(machine.rule) and not isinstance(machine.rule, Value):
+    if backend.decides(machine) and not isinstance(machine.rule, Value):
         parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
         stages.append(Regions(machine, machine.points[:2].copy(), parts))
     if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:

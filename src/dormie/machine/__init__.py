@@ -1,6 +1,7 @@
 """The normal form that every model is read as: G(x) = sum_i beta_i K(map(x), s_i) + b, and a rule.
 
 machine    the normal form itself: `Machine`         rows    checks rows as users pass them
+machine_sum  several machines under one rule
 kernels    K(u, v), and its properties               csr     sparse rows
 rules      outputs to answers                        frames  data frames
 input_map  what is done to a row before the kernel   typing  names of array types
@@ -9,6 +10,7 @@ margin     how far from the decision boundary an interval must stay, so that rou
 
 from dormie.machine.input_map import Affine
 from dormie.machine.machine import Machine, Origin, _restored  # noqa: F401 - pickles of 0.1.0 look for it here
+from dormie.machine.machine_sum import MachineSum, members_of
 from dormie.machine.typing import Floats
 
-__all__ = ["Affine", "Floats", "Machine", "Origin"]
+__all__ = ["Affine", "Floats", "Machine", "MachineSum", "Origin", "members_of"]

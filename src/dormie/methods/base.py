@@ -130,7 +130,7 @@ class NativeStage(Stage):
         """What `decide` returns where `native` is None."""
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        if not backend.decides(self.machine.rule):
+        if not backend.decides(self.machine):
             return decide_by_intervals(self.machine, rows, self.rungs(caution))
         alone = self._alone(caution)
         if alone is None:
@@ -320,7 +320,7 @@ def needs_plain_rule(name: str, machine: Machine) -> Usable:
     """Usable if classes follow from the signs or the order of outputs."""
     if isinstance(machine.rule, ValueRule):
         return Usable(f"{name} serves classifiers only")
-    if not backend.decides(machine.rule):
+    if not backend.decides(machine):
         return Usable(
             f"{name} serves machines whose classes follow from the signs or the order of outputs: leave it out"
         )
@@ -344,7 +344,7 @@ def returns_exact_values(machine: Machine) -> bool:
     """
     rule = machine.rule
     return isinstance(rule, ValueRule) and (
-        rule.tolerance == 0 or (machine.kernel.is_python and not backend.decides(rule))
+        rule.tolerance == 0 or (machine.kernel.is_python and not backend.decides(machine))
     )
 
 

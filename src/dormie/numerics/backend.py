@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Machine
+from dormie.machine import Machine, MachineSum
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.numerics.rounding import margin
@@ -47,9 +47,9 @@ def choose(machine: Machine, native: Callable[[extension.Machine], Native], nump
     return numpy() if core is None else native(core)
 
 
-def decides(rule: Rule) -> bool:
-    """Whether the native core can decide by the rule; by others rows are decided in NumPy, from native intervals."""
-    return isinstance(rule, Sign | OneVsOneVote | Argmax | Value)
+def decides(machine: Machine) -> bool:
+    """Whether the native core can decide by the machine's rule; otherwise NumPy decides, from native intervals."""
+    return isinstance(machine.rule, Sign | OneVsOneVote | Argmax | Value) and not isinstance(machine, MachineSum)
 
 
 def stage_of(core: object, *arguments: object) -> extension.Stage | None:

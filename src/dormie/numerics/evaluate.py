@@ -6,15 +6,21 @@ squared differences, and the model's own sum) is in `dormie.methods.dense`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, MachineSum
 from dormie.machine.rows import some
 from dormie.numerics import backend, reference
-from dormie.numerics.source_sum import SourceSum, unbounded_where_not_finite
+from dormie.numerics.source_sum import SourceSum, SourceSums, unbounded_where_not_finite
+
+
+def full_sum_of(machine: Machine) -> FullSum:
+    """The evaluator of a machine, or of a sum of machines."""
+    return SumOfMachines(machine) if isinstance(machine, MachineSum) else FullSum(machine)
 
 
 class FullSum:
@@ -72,3 +78,43 @@ class FullSum:
     def source_sum(self) -> SourceSum:
         """The model's own sum, for rows that are within its rounding of the decision boundary, or out of range."""
         return SourceSum(self.machine)
+
+
+class SumOfMachines(FullSum):
+    """The outputs of all members of a sum of machines, side by side."""
+
+    machine: MachineSum
+
+    def __init__(self, machine: MachineSum) -> None:
+        self.machine = machine
+        self.members = tuple(FullSum(member) for member in machine.members)
+
+    @property
+    def native_core(self) -> None:
+        return None
+
+    def prepare(self) -> None:
+        for member in self.members:
+            member.prepare()
+
+    @property
+    def roundings(self) -> int:
+        return max(member.roundings for member in self.members)
+
+    def outputs(self, rows: Any) -> Floats:
+        return np.hstack([member.outputs(rows) for member in self.members])
+
+    def interval(self, rows: Any) -> tuple[Floats, Floats]:
+        return _side_by_side([member.interval(rows) for member in self.members])
+
+    def rough_ends(self, rows: Any) -> tuple[Floats, Floats]:
+        return _side_by_side([member.rough_ends(rows) for member in self.members])
+
+    @cached_property
+    def source_sum(self) -> SourceSum:
+        return SourceSums(self.machine, [member.source_sum for member in self.members])
+
+
+def _side_by_side(ends: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    first, second = zip(*ends, strict=True)
+    return np.hstack(first), np.hstack(second)

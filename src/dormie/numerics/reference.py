@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, members_of
 from dormie.machine.kernels import RBF, Normalized
 from dormie.machine.rows import require_finite_vectors
+from dormie.machine.rules import Rule
 from dormie.machine.typing import Integers
-from dormie.numerics.rounding import UNIT, feature_lengths, kernel_value_error, margin, source_margin
+from dormie.numerics.rounding import UNIT, feature_lengths, kernel_value_error, margin, margin_of, source_margin
 
 _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 
@@ -134,12 +135,18 @@ def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> A
 
 def widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Intervals of vectors, widened by the machine's margin from the decision boundary."""
-    if not margin(machine):
-        return low, high
     with np.errstate(over="ignore", invalid="ignore"):
-        margins = [margin(machine)(np.linalg.norm(part, axis=1)) for _, part in blocks(machine, rows)]
-        wider = np.concatenate([np.empty((0, machine.n_outputs)), *margins])
+        wider = np.hstack([_margins(member, machine.rule, rows) for member in members_of(machine)])
         return low - wider, high + wider
+
+
+def _margins(member: Machine, rule: Rule, rows: Any) -> Floats:
+    """The margins of a machine, or of a member of a sum under the rule of the sum."""
+    found = margin_of(member, rule)
+    if not found:
+        return np.zeros((1, member.n_outputs))
+    margins = [found(np.linalg.norm(part, axis=1)) for _, part in blocks(member, rows)]
+    return np.concatenate([np.empty((0, member.n_outputs)), *margins])
 
 
 def settled_mapped(machine: Machine, part: Floats, low: Floats, high: Floats) -> Any:

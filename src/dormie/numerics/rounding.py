@@ -17,7 +17,7 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.margin import LOST_LENGTH, Margin
 from dormie.machine.margin import UNIT as UNIT
-from dormie.machine.rules import ClassRule
+from dormie.machine.rules import ClassRule, Rule
 from dormie.machine.typing import Booleans
 
 _LEAST_NORMAL: float = 2.0**-1022
@@ -140,7 +140,12 @@ def margin(machine: Machine) -> Margin:
 
 
 def _margin(machine: Machine) -> Margin:
-    if isinstance(machine.rule, ClassRule):
+    return margin_of(machine, machine.rule)
+
+
+def margin_of(machine: Machine, rule: Rule) -> Margin:
+    """The same under another rule, that of a sum in which the machine is a member."""
+    if isinstance(rule, ClassRule):
         return source_margin(machine)
     return Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
 

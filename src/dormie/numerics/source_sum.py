@@ -8,12 +8,13 @@ the result has the same bits as scikit-learn's. Other models are summed one term
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, MachineSum
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.rows import is_sparse, mapped
 from dormie.machine.typing import Integers
@@ -46,6 +47,21 @@ class SourceSum:
             lambda core: backend.extension.SourceSum(core, *_map_steps(self.machine), _ddot_of(self.machine)),
             lambda: source_reference.SourceSum(self.machine),
         )
+
+
+class SourceSums(SourceSum):
+    """The own sums of all members of a sum of machines, side by side."""
+
+    def __init__(self, machine: MachineSum, members: Sequence[SourceSum]) -> None:
+        self.machine = machine
+        self._members = members
+
+    def outputs(self, rows: Any) -> Floats:
+        return np.hstack([member.outputs(rows) for member in self._members])
+
+    def interval(self, rows: Any) -> tuple[Floats, Floats]:
+        middle, radius = zip(*(member.interval(rows) for member in self._members), strict=True)
+        return np.hstack(middle), np.hstack(radius)
 
 
 def unbounded_where_not_finite(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:

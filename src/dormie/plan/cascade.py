@@ -91,7 +91,7 @@ class Cascade:
     @cached_property
     def native(self) -> backend.extension.Cascade | None:
         """The stages as the native core runs them, in one call; None if one of them is computed in Python."""
-        if not backend.decides(self.stages[-1].machine.rule):
+        if not backend.decides(self.stages[-1].machine):
             return None
         return backend.cascade_of([stage.native(caution) for stage, caution in self])
 

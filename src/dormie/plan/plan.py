@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import cast
 
-from dormie.machine import Machine
+from dormie.machine import Machine, MachineSum
 from dormie.machine.rules import ClassRule, Rule, ValueRule
 from dormie.methods.base import Stage, returns_exact_values
 from dormie.methods.dense import Dense
@@ -128,6 +128,8 @@ class Plan:
 
 def why_dense_alone(machine: Machine) -> str:
     """Why no certified stage can speed up the machine; empty if one may."""
+    if isinstance(machine, MachineSum):
+        return "the full sum of each member of a sum of machines settles its rows"
     if not machine.kernel.positive_semidefinite:
         return "the kernel is not known to be positive semi-definite" + (
             " (if it is, Custom(function, positive_semidefinite=True) says so)" if machine.kernel.is_python else ""

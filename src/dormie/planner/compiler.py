@@ -17,7 +17,7 @@ from typing import Any
 
 from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
-from dormie.machine import Machine
+from dormie.machine import Machine, MachineSum
 from dormie.machine.rules import ClassRule, Probability
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
@@ -196,7 +196,7 @@ def _with_risk(
     machine: Machine, options: Options, rows: Any, fit_rows: Any | None, progress: Progress
 ) -> Chosen | None:
     """The choice for a plan with a risk; None if none was asked for, or if an exact plan is as good."""
-    if options.risk is None or not machine.n_points:
+    if options.risk is None or not machine.n_points or isinstance(machine, MachineSum):
         return None
     parts = Parts.of(machine, rows, fit_rows, options.risk, options.seed)
     return RiskPlanner(machine, options, options.risk, parts, progress).choose()
@@ -243,7 +243,7 @@ def _sample(dense: Dense, options: Options, rows: Any | None) -> Any:
 def _guess(cascade: Cascade, options: Options, rows: Any | None, progress: Progress) -> Stage | None:
     """A stage for answers at a deadline, if the plan needs one; none for the full sum alone, if that was asked for."""
     machine = cascade.stages[0].machine
-    if options.names == () or machine.kernel.is_python or not machine.n_points:
+    if options.names == () or machine.kernel.is_python or not len(machine.points):
         return None
     sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed))
     return guess_stage(cascade, sample, options.seed, progress)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, members_of
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
 from dormie.machine.rules import ClassRule, Rule, Value, ValueRule
 from dormie.methods import METHODS
@@ -126,7 +126,8 @@ def checked_rows(options: Options, machine: Machine, rows: Any | None, fit_rows:
         _require_not_given(fit_rows=fit_rows is not None)
     else:
         _require_can_certify(options.risk, machine, rows)
-        warn_of_training_rows(machine, rows)
+        for member in members_of(machine):
+            warn_of_training_rows(member, rows)
     return rows, fit_rows
 
 
@@ -207,7 +208,8 @@ def require_within_reach(guarantee: Guarantee, machine: Machine, rows: Any | Non
         or machine.kernel.is_python
     ):
         return
-    some = unmapped(machine, machine.points[:: max(1, machine.n_points // _ROWS_OF_REACH)])
+    first = members_of(machine)[0]
+    some = unmapped(first, first.points[:: max(1, first.n_points // _ROWS_OF_REACH)])
     errors = np.append(_reach(machine, some), [] if rows is None else _reach(machine, rows[:_ROWS_OF_REACH]))
     least = float(errors.max() if isinstance(machine.rule, Value) else errors.min())
     if guarantee.epsilon < least:

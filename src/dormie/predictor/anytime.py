@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, members_of
 from dormie.machine.rows import mapped, require_finite_vectors
 from dormie.methods import METHODS
 from dormie.methods.base import CertifiedStage, certified_among, unknown_interval
@@ -87,11 +87,16 @@ def _intersection(low: Floats, high: Floats, new_low: Floats, new_high: Floats) 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Intervals for the machine before it was rewritten: wider by the largest change of the outputs by rewriting."""
-    if machine.origin is None:
-        return low, high
-    with np.errstate(over="ignore"):
-        change = machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
+    change = np.hstack([_change(member, rows) for member in members_of(machine)])
     return low - change, high + change
+
+
+def _change(machine: Machine, rows: Any) -> Floats:
+    """The largest change of the outputs by rewriting."""
+    if machine.origin is None:
+        return np.zeros((1, machine.n_outputs))
+    with np.errstate(over="ignore"):
+        return machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
 
 
 def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:

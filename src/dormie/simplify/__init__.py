@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from dormie.machine import Machine, Origin
+from dormie.machine import Machine, MachineSum, Origin
 from dormie.machine.margin import Margin
 from dormie.numerics.rounding import remapped_margin
 from dormie.simplify import (
@@ -52,6 +52,8 @@ def simplify(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
 
     If one of them changed how the sum rounds, the result keeps the machine before the rewrites as its origin.
     """
+    if isinstance(machine, MachineSum):
+        return _simplified_members(machine)
     applied, origin = [], machine.origin
     source = machine if origin is None else origin.machine
     for name, rewrite in REWRITES.items():
@@ -63,3 +65,10 @@ def simplify(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
                 origin = Origin(source, moved + remapped_margin(so_far, before.input_map, machine.input_map))
             applied.append(name)
     return machine if machine.origin is origin else machine.with_origin(origin), tuple(applied)
+
+
+def _simplified_members(machine: MachineSum) -> tuple[Machine, tuple[str, ...]]:
+    """The sum of the simplified members, and the names of all rewrites of any of them."""
+    found = [simplify(member) for member in machine.members]
+    names = tuple(name for name in REWRITES if any(name in applied for _, applied in found))
+    return MachineSum([member for member, _ in found], machine.rule, machine.feature_names), names

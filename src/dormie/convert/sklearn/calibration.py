@@ -10,17 +10,34 @@ from typing import Any
 import numpy as np
 
 from dormie.convert.sklearn.common import unreadable
-from dormie.machine import Machine
-from dormie.machine.rules import MostProbable, OneVsOneVote, Probability
-from dormie.machine.rules.probability import Calibrated, Isotonic, Platt, ProbabilityMap, Temperature
+from dormie.convert.sklearn.multiclass import joined, same_kernel
+from dormie.machine import Machine, MachineSum
+from dormie.machine.rules import MostProbable, OneVsOneVote, Probability, Rule
+from dormie.machine.rules.probability import Calibrated, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 from dormie.machine.rules.probability.calibrators import Calibrator
 
 
 def calibrated(model: Any, machines: list[Machine]) -> Machine:
-    """The machine of a fitted CalibratedClassifierCV, given the machine of each of its members."""
-    [member], [machine] = model.calibrated_classifiers_, machines
-    found = _map(model, member, machine)
-    return machine.changed(rule=MostProbable(model.classes_, found)).with_probability(Probability(found))
+    """The machine of a fitted CalibratedClassifierCV, given the machine of each of its members.
+
+    It is a sum of machines, or a single one where all members have the same kernel and scaling.
+    """
+    members = model.calibrated_classifiers_
+    maps = [_map(model, member, machine) for member, machine in zip(members, machines, strict=True)]
+    found = maps[0] if len(maps) == 1 else Mean(tuple(maps))
+    rule = MostProbable(model.classes_, found)
+    return _one_machine(model, machines, rule).with_probability(Probability(found))
+
+
+def _one_machine(model: Any, machines: list[Machine], rule: Rule) -> Machine:
+    first, *others = machines
+    if not others:
+        return first.changed(rule=rule)
+    if not all(machine.of_vectors for machine in machines):
+        raise unreadable(model, "the training rows of its estimators are not a matrix. Fit it with ensemble=False")
+    if all(same_kernel(first, other) and other.origin is None for other in machines):
+        return joined(machines, rule).changed(feature_names=first.feature_names)
+    return MachineSum(machines, rule, first.feature_names)
 
 
 def _map(model: Any, member: Any, machine: Machine) -> ProbabilityMap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,14 +20,26 @@ def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
     """The machine of a fitted OneVsRestClassifier, given the machine of each of its estimators."""
     first = machines[0]
     for other in machines[1:]:
-        same_sums = other.kernel == first.kernel and other.blas_products == first.blas_products
-        if not (same_sums and _same_map(other.input_map, first.input_map)):
+        if not same_kernel(first, other):
             raise unreadable(
                 model,
                 f"its estimators have different kernels or scalings ({first.kernel} and {other.kernel}). "
                 "Compile each of model.estimators_, or fit it with fixed kernel parameters",
             )
-    own = _side_by_side(model, machines)
+    if not all(machine.of_vectors for machine in machines):
+        raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
+    return joined(machines, _rule(model.classes_))
+
+
+def same_kernel(one: Machine, other: Machine) -> bool:
+    """Whether two machines have the same kernel and input map, and add up their terms in the same way."""
+    same_sums = other.kernel == one.kernel and other.blas_products == one.blas_products
+    return same_sums and _same_map(other.input_map, one.input_map)
+
+
+def joined(machines: Sequence[Machine], rule: Rule) -> Machine:
+    """One machine with the outputs of several of the same kernel, side by side; points that they share are merged."""
+    own = _side_by_side(machines, rule)
     points, weights = _merge(own)
     merged = replace(own, points=points, weights=weights)
     if merged.n_points == own.n_points:
@@ -61,19 +74,17 @@ def _same_map(one: Affine | None, other: Affine | None) -> bool:
     )
 
 
-def _side_by_side(model: Any, machines: list[Machine]) -> Machine:
-    """One machine with the points of all, each with a weight for the output of the machine that it comes from."""
-    if not all(machine.of_vectors for machine in machines):
-        raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
-    first, counts = machines[0], [machine.n_points for machine in machines]
-    weights = np.zeros((sum(counts), len(machines)))
-    column = np.repeat(np.arange(len(machines)), counts)
-    weights[np.arange(len(weights)), column] = np.concatenate([machine.weights[:, 0] for machine in machines])
+def _side_by_side(machines: Sequence[Machine], rule: Rule) -> Machine:
+    """One machine with the points of all, each with weights for the outputs of the machine that it comes from."""
+    first = machines[0]
+    rows = np.cumsum([0, *(machine.n_points for machine in machines)])
+    columns = np.cumsum([0, *(machine.n_outputs for machine in machines)])
+    weights = np.zeros((rows[-1], columns[-1]))
+    for number, machine in enumerate(machines):
+        weights[rows[number] : rows[number + 1], columns[number] : columns[number + 1]] = machine.weights
     points = np.concatenate([machine.points for machine in machines])
     bias = np.concatenate([machine.bias for machine in machines])
-    return Machine(
-        first.kernel, points, weights, bias, _rule(model.classes_), first.input_map, blas_products=first.blas_products
-    )
+    return Machine(first.kernel, points, weights, bias, rule, first.input_map, blas_products=first.blas_products)
 
 
 def _merge(machine: Machine) -> tuple[npt.NDArray[Any], Floats]:

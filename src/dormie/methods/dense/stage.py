@@ -32,7 +32,7 @@ from dormie.methods.base import (
 )
 from dormie.methods.memory import Shapes, Size, packed
 from dormie.numerics import backend, reference
-from dormie.numerics.evaluate import FullSum
+from dormie.numerics.evaluate import FullSum, full_sum_of
 
 
 class _FullSumStage(NativeStage):
@@ -45,7 +45,7 @@ class _FullSumStage(NativeStage):
 
     def __init__(self, machine: Machine, full_sum: FullSum | None = None) -> None:
         self.machine = machine
-        self.full_sum = FullSum(machine) if full_sum is None else full_sum
+        self.full_sum = full_sum_of(machine) if full_sum is None else full_sum
         self._screens = not (machine.kernel.is_python or _wants_outputs(machine.rule))
 
     def estimate(self, rows: Any) -> Floats:
@@ -83,7 +83,7 @@ class Dense(_FullSumStage, CertifiedStage):
         return core.certified_stage() if self._screens else core.outputs_stage()
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
-        if not self._screens and not backend.decides(self.machine.rule):
+        if not self._screens and not backend.decides(self.machine):
             return Decisions(self.machine.rule.answer(self.full_sum.outputs(rows)), None, self.machine.n_points)
         answers, settled, evaluations, _ = super().decide(rows, caution)
         open_rows = None if settled is None else np.flatnonzero(~settled)
@@ -146,7 +146,7 @@ def cheapest(dense: Dense) -> Dense | Float32Dense:
 
     NumPy has no float32 here. What held-out rows certify must be what later answers, natively too.
     """
-    native = dense.full_sum.native_core and backend.decides(dense.machine.rule)
+    native = dense.full_sum.native_core and backend.decides(dense.machine)
     return Float32Dense(dense.machine, dense.full_sum) if native else dense
 
 
