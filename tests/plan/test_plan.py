@@ -43,8 +43,10 @@ def test_a_promise_that_the_rule_keeps_is_made(rule: Rule, guarantee: Guarantee)
         (Value(), Tolerance(0.1), r"within 0\.1.* is not that of the machine's rule, which has a tolerance of 0"),
         (Value(0.2), Tolerance(0.1), r"within 0\.1.* has a tolerance of 0\.2"),
         (SIGN, Tolerance(0.1), "a tolerance is promised of values"),
-        (Value(), RISK, "a risk is promised of classes"),
-        (Value(0.1), RISK, "a risk is promised of classes"),
+        (Value(), RISK, "a risk of values needs a tolerance"),
+        (Value(0.1), RISK, "a risk of values needs a tolerance"),
+        (Value(0.1), replace(RISK, tolerance=0.2), r"more than 0\.2 .* has a tolerance of 0\.1"),
+        (SIGN, replace(RISK, tolerance=0.2), "a tolerance is promised of values"),
     ],
 )
 def test_a_promise_that_the_rule_does_not_keep_is_refused(rule: Rule, guarantee: Guarantee, message: str) -> None:

@@ -110,8 +110,6 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
         dormie.compile(svc, methods="geometry")
     with pytest.raises(TypeError, match=r"methods must be a list of names, such as \['geometry'\]"):
         dormie.compile(svc, methods=5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="tolerance is for values"):
-        dormie.compile(svc, tolerance=0.1)
     with pytest.raises(ValueError, match="columns"):
         dormie.compile(svc, X[:, :1])
     with pytest.raises(ValueError, match=r"there are no rows .* leave rows out"):

@@ -11,6 +11,7 @@
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
+| refinement    | calibrated              | values with a tolerance, of vectors           |                         |
 | regions       | certified               | classifier, positive semi-definite kernel     | DeCoste 2002            |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
@@ -27,11 +28,22 @@ To add a method, add a folder and a line in `METHODS`.
 
 from __future__ import annotations
 
-from dormie.methods import champion, dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, regions
+from dormie.methods import (
+    champion,
+    dense,
+    fast_stopping,
+    geometry,
+    linear_filter,
+    nearest,
+    reduced_set,
+    refinement,
+    regions,
+)
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
-# Methods fit in this order: reduced_set reads what geometry measured, and regions what both did (`SharedVectors`).
+# Methods fit in this order: reduced_set reads what geometry measured, and regions what both did (`SharedVectors`);
+# refinement compares the sets that reduced_set fitted.
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -42,6 +54,7 @@ METHODS: dict[str, Method] = {
         linear_filter.METHOD,
         nearest.METHOD,
         reduced_set.METHOD,
+        refinement.METHOD,
         regions.METHOD,
         TREE,
     )

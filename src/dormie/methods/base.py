@@ -190,6 +190,10 @@ class CalibratedStage(Stage):
         """Whether every answer of `decide` is the rule's answer to `estimate`."""
         return False
 
+    def chances(self, rows: Any, outputs: Floats) -> Floats | None:  # noqa: ARG002 - most know none
+        """For every row, the probability that its answer is wrong if it is settled; None if the stage cannot tell."""
+        return None
+
 
 def decide_by_intervals(machine: Machine, rows: Any, rungs: Iterable[Rung]) -> Decisions:
     """Settle checked rows by intervals of their outputs, in NumPy: for rules that the native core does not know."""

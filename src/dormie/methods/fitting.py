@@ -24,6 +24,7 @@ class Effort:
     set_sizes: tuple[int, ...]  # sizes of calibrated reduced sets
     short_set_sizes: tuple[int, ...]  # further sizes where rows have few features
     long_set_sizes: tuple[int, ...]  # further sizes where the full sum is very long
+    value_set_sizes: tuple[int, ...]  # further sizes for values with a tolerance
     guess_sizes: tuple[int, ...]  # vectors of reduced sets that guess a class
     tree_evaluations: tuple[int, ...]  # mean kernel evaluations of a row in each tree
     kernel_seconds: float  # most seconds of evaluating a slow Python kernel for one method
@@ -33,13 +34,25 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (), (8,), 10.0, rarely_fastest=False),
-        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (32, 128), (8, 24), 120.0, rarely_fastest=False),
+        Effort("quick", 0.0, (32, 128), (), (), (), (), (8,), 10.0, rarely_fastest=False),
+        Effort(
+            "normal",
+            2e11,
+            (32, 128, 512),
+            (16, 64, 256),
+            (1024,),
+            (1024,),
+            (32, 128),
+            (8, 24),
+            120.0,
+            rarely_fastest=False,
+        ),
         Effort(
             "thorough",
             4e12,
             (8, 16, 32, 64, 128, 256, 512, 1024),
             (),
+            (2048,),
             (2048,),
             (32, 128),
             (8, 16, 32, 64),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dormie.machine.rules import Probability
 from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Evidence, Risk
 from dormie.plan.plan import CLEAR_WIN, Plan, why_dense_alone
@@ -33,10 +34,11 @@ def explain(plan: Plan) -> str:
     lines += _trials(plan)
     lines += _guarantee(plan, "Guarantee:")
     if plan.values is not None:
-        lines += ["Stages for probabilities:"]
+        words = "probabilities" if isinstance(plan.values.machine.rule, Probability) else "decision values"
+        lines += [f"Stages for {words}:"]
         lines += [f"  {stage.described(caution)}: {stage.words}" for stage, caution in plan.values.cascade]
         lines += _trials(plan.values) if plan.values.trials else []
-        lines += _guarantee(plan.values, "Guarantee for probabilities:")
+        lines += _guarantee(plan.values, f"Guarantee for {words}:")
     return "\n".join(printable(line) for line in lines)
 
 

@@ -63,8 +63,7 @@ class Tolerance:
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < math.inf:
-            raise ValueError(f"a tolerance must be positive and finite, got {self.epsilon}")
+        _require_tolerance(self.epsilon)
 
     def __str__(self) -> str:
         return f"tolerance: every value is within {self.epsilon:g} of the full sum, certified"
@@ -154,6 +153,9 @@ class Evidence:
 class Risk:
     """The guarantee that at most a share of the rows gets another answer than the full machine gives.
 
+    With a tolerance the answers are values, and another answer is one that is further than the tolerance from the full
+    machine's.
+
     Parameters
     ----------
     alpha : float
@@ -162,13 +164,16 @@ class Risk:
         The probability, over the draw of the certifying rows, that the guarantee holds; between 0 and 1.
     evidence : Evidence
         What was found on the certifying rows.
+    tolerance : float, default=None
+        For values, the largest error that does not count as a disagreement; None for classes.
 
     Raises
     ------
     TypeError
         If `alpha` or `confidence` is not a number.
     ValueError
-        If `alpha` or `confidence` is not between 0 and 1, or if the evidence does not support them.
+        If `alpha` or `confidence` is not between 0 and 1, or if the evidence does not support them. If the tolerance is
+        not positive and finite, or comes with the counts of classes.
 
     Notes
     -----
@@ -184,15 +189,22 @@ class Risk:
     ... )
     >>> print(dormie.Risk(0.001, 0.95, evidence))
     risk: at most 0.1 % of the rows get another answer than the full sum's, with 95 % confidence
+    >>> print(dormie.Risk(0.001, 0.95, evidence, tolerance=0.01))
+    risk: at most 0.1 % of the rows get a value more than 0.01 from the full sum's, with 95 % confidence
     """
 
     alpha: float
     confidence: float
     evidence: Evidence
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
         require_share(self.alpha, "alpha")
         require_share(self.confidence, "confidence")
+        if self.tolerance is not None:
+            _require_tolerance(self.tolerance)
+            if self.evidence.classes:
+                raise ValueError("a risk of values is that of all rows: it has no counts of classes")
         p_value = max(self.evidence.p_value, self._p_value())
         if not p_value <= (1 - self.confidence) * (1 + _ROUNDING):
             raise ValueError(f"a p-value of {p_value:g} does not carry a confidence of {self.confidence:g}")
@@ -213,13 +225,31 @@ class Risk:
             if self.per_class
             else "the rows"
         )
-        return (
-            f"risk: at most {100 * self.alpha:g} % of {whose} get another answer than the full sum's, "
-            f"with {percent(self.confidence)} confidence"
+        what = (
+            "another answer than the full sum's"
+            if self.tolerance is None
+            else f"a value more than {self.tolerance:g} from the full sum's"
         )
+        confidence = percent(self.confidence)
+        return f"risk: at most {100 * self.alpha:g} % of {whose} get {what}, with {confidence} confidence"
 
 
 Guarantee = Exact | Tolerance | Risk
+
+
+def tolerance_of(guarantee: Guarantee) -> float:
+    """The largest error that a guarantee allows in a value; 0 for none, and for classes."""
+    match guarantee:
+        case Tolerance(epsilon):
+            return epsilon
+        case Risk(tolerance=float(tolerance)):
+            return tolerance
+    return 0.0
+
+
+def _require_tolerance(value: float) -> None:
+    if not 0 < value < math.inf:
+        raise ValueError(f"a tolerance must be positive and finite, got {value}")
 
 
 def require_share(value: Any, name: str) -> None:

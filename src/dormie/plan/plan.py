@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from dormie.machine import Machine, MachineSum
-from dormie.machine.rules import ClassRule, Rule, ValueRule
+from dormie.machine.rules import ClassRule, DecisionValue, Probability, Rule, ValueRule
 from dormie.methods.base import Stage, returns_exact_values
 from dormie.methods.dense import Dense
+from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
-from dormie.plan.guarantee import Guarantee, Risk, Tolerance
+from dormie.plan.guarantee import Guarantee, Risk, Tolerance, tolerance_of
 
 CLEAR_WIN = 0.9  # a cascade with a weaker guarantee, or more stages, must take less than this share of the time
 _SMALLEST_MACHINE = 64  # points; with fewer, no stage saves time
@@ -64,7 +65,8 @@ class Plan:
         A small stage whose estimates serve where a deadline is too short for the first stage of the cascade. It settles
         nothing. None where the first stage is cheap enough to do without.
     values : Plan, default=None
-        The plan for the probabilities of a classifier that has any: the same machine, with a rule that gives values.
+        The plan for the probabilities of a classifier that has any, or for its decision values where a tolerance was
+        asked for: the same machine, with a rule that gives values.
 
     Raises
     ------
@@ -72,8 +74,7 @@ class Plan:
         If the cascade is no `Cascade`.
     ValueError
         If the stages cannot keep the guarantee: the last one is not the dense stage, a calibrated stage comes without a
-        risk, or the guarantee is not that of the machine's rule. If the plan for probabilities is that of another
-        machine.
+        risk, or the guarantee is not that of the machine's rule. If the plan for values is that of another machine.
 
     Examples
     --------
@@ -126,6 +127,11 @@ class Plan:
         return cast(Dense, self.stages[-1]).full_sum
 
 
+def dense_beside(labels: Plan, machine: Machine) -> Dense:
+    """The dense stage of a plan for values: it shares the full sum, unless the native core knows the rule of values."""
+    return Dense(machine, None if backend.decides(machine) else labels.full_sum)
+
+
 def why_dense_alone(machine: Machine) -> str:
     """Why no certified stage can speed up the machine; empty if one may."""
     if isinstance(machine, MachineSum):
@@ -144,12 +150,14 @@ def why_dense_alone(machine: Machine) -> str:
 def _require_guarantee_of_rule(guarantee: Guarantee, rule: Rule) -> None:
     """Raise ValueError unless the guarantee is that of the rule: stages stop as soon as the rule's tolerance is met."""
     if not isinstance(rule, ValueRule):
-        if isinstance(guarantee, Tolerance):
+        if isinstance(guarantee, Tolerance) or tolerance_of(guarantee):
             raise ValueError("a tolerance is promised of values, and the machine's rule gives classes")
         return
-    if isinstance(guarantee, Risk):
-        raise ValueError("a risk is promised of classes, and the machine's rule gives values")
-    tolerance = guarantee.epsilon if isinstance(guarantee, Tolerance) else 0.0
+    tolerance = tolerance_of(guarantee)
+    if isinstance(guarantee, Risk) and not tolerance:
+        raise ValueError("a risk of values needs a tolerance, and this one is that of classes")
+    if isinstance(guarantee, Tolerance) and not rule.certifiable:
+        raise ValueError("a tolerance is certified by intervals, and those of the machine's rule never become narrow")
     if rule.tolerance != tolerance:
         raise ValueError(
             f"the promise, {guarantee}, is not that of the machine's rule, which has a tolerance of {rule.tolerance:g}"
@@ -157,14 +165,16 @@ def _require_guarantee_of_rule(guarantee: Guarantee, rule: Rule) -> None:
 
 
 def _require_values_of(values: Plan, machine: Machine) -> None:
-    """Raise ValueError unless a plan gives the probabilities of the classes of a machine."""
+    """Raise ValueError unless a plan gives the probabilities or the decision values of a machine."""
     rule = values.machine.rule
     if not isinstance(rule, ValueRule) or not isinstance(machine.rule, ClassRule) or values.values is not None:
-        raise ValueError("a plan for probabilities gives values, and belongs to a plan that gives classes")
-    if rule.n_values(machine.n_outputs) != len(machine.rule.classes):
+        raise ValueError("a plan for values belongs to a plan that gives classes")
+    if isinstance(rule, Probability) and rule.map.n_classes != len(machine.rule.classes):
         raise ValueError("the plan for probabilities has other classes")
+    if isinstance(rule, DecisionValue) and rule.scores != machine.rule:
+        raise ValueError("the plan for decision values is that of another rule")
     if values.machine.n_outputs != machine.n_outputs or values.machine.n_points != machine.n_points:
-        raise ValueError("the plan for probabilities is that of another machine")
+        raise ValueError("the plan for values is that of another machine")
 
 
 def versions() -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import Any
 from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
 from dormie.machine import Machine, MachineSum
-from dormie.machine.rules import ClassRule, Probability
+from dormie.machine.rules import ClassRule, ValueRule
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
@@ -26,7 +26,7 @@ from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Guarantee, Risk
-from dormie.plan.plan import Plan, Source, versions, why_dense_alone
+from dormie.plan.plan import Plan, Source, dense_beside, versions, why_dense_alone
 from dormie.plan.text import few
 from dormie.planner.certified_candidates import candidates
 from dormie.planner.guess import guess_stage
@@ -82,15 +82,18 @@ def compile(
         With a risk, rows without labels that approximations are fitted on. Training rows may be used (default: the
         support vectors and a part of `rows`).
     risk : float, default=None
-        For classifiers, the share of rows that may get another answer than the model's, such as 0.001. If no plan with
-        that risk is both certified and faster than the exact plan, the exact plan is returned.
+        The share of rows that may get another answer than the model's, such as 0.001. For values, which need a
+        tolerance then, it is the share that may be off by more than that. If no plan with that risk is both certified
+        and faster than the plan without it, that plan is returned. Labels and values asked for together have a risk
+        each.
     confidence : float, default=0.95
         The probability, over the draw of `rows`, that the risk holds.
     per_class : bool, default=False
-        Whether the risk must hold for the rows of each class separately.
+        Whether the risk of the labels must hold for the rows of each class separately.
     tolerance : float, default=None
-        The largest error of a value: of a regressor's answers, or of a classifier's probabilities. By default values
-        are exact, except that a `Machine` whose rule has a tolerance keeps that one.
+        The largest error of a value: of a regressor's answers, of a classifier's probabilities, or, where it has none,
+        of its decision values. Labels have none. Every value is within it, certified; with a risk, all but that share.
+        By default values are exact, except that a `Machine` whose rule has a tolerance keeps that one.
     methods : sequence of str, default=None
         The names of the methods to choose stages from (default: all). An empty list gives the full sum alone. A named
         method that cannot serve the model is an error. Without a risk, the cheapest cascade of the named methods is
@@ -150,18 +153,18 @@ def compile(
     """
     began = time.perf_counter()
     options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class))
-    machine = with_tolerance(_read(model), tolerance)
-    probability, guarantee = machine.probability, certified_guarantee(machine.rule)
-    rows, fit_rows = checked_rows(options, machine, rows, fit_rows)
+    machine, asked = with_tolerance(_read(model), tolerance, options.risk)
+    guarantee = certified_guarantee(machine.rule)
+    rows, fit_rows = checked_rows(options, machine, rows, fit_rows, asked)
     source = Source(_describe(model), machine.n_points, versions())
     with Progress() as progress, one_thread():
-        machine, rewrites = _simplified(machine, options, guarantee, rows, progress)
+        machine, rewrites = _simplified(machine, asked, options, guarantee, rows, progress)
         with evaluating_once(machine, progress) if _tries_stages(machine, options) else nullcontext():
             chosen = _with_risk(machine, options, rows, fit_rows, progress)
             chosen = chosen or _certified(Dense(machine), options, guarantee, rows, progress)
         guess = _guess(chosen.cascade, options, rows, progress)
         plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, guess=guess)
-        values = None if probability is None else _values(plan, probability, options, rows, progress)
+        values = None if asked is None else _values(plan, asked, options, rows, fit_rows, progress)
     source = replace(source, seconds=time.perf_counter() - began)
     plan = replace(plan, source=source, note=_note(options.risk, chosen.guarantee), values=values)
     _warn_of_missing_classes(plan)
@@ -182,12 +185,17 @@ def _describe(model: Any) -> str:
 
 
 def _simplified(
-    machine: Machine, options: Options, guarantee: Guarantee, rows: Any | None, progress: Progress
+    machine: Machine,
+    values: ValueRule | None,
+    options: Options,
+    guarantee: Guarantee,
+    rows: Any | None,
+    progress: Progress,
 ) -> tuple[Machine, tuple[str, ...]]:
     """The machine after exact rewrites, and their names; raises if it cannot be compiled as the caller asks."""
     progress.say(f"simplifying {machine.n_points:,} points")
     machine, rewrites = simplify(machine)
-    require_usable(options, machine)  # once more: few points may be left
+    require_usable(options, machine, values)  # once more: few points may be left
     require_within_reach(guarantee, machine, rows)
     return machine, rewrites
 
@@ -216,15 +224,22 @@ def _certified(dense: Dense, options: Options, guarantee: Guarantee, rows: Any |
     return Chosen(winner, guarantee, trials)
 
 
-def _values(labels: Plan, probability: Probability, options: Options, rows: Any | None, progress: Progress) -> Plan:
-    """The plan for the probabilities of a model whose labels have this plan. It shares the full sum."""
-    machine, guarantee = labels.machine.changed(rule=probability), certified_guarantee(probability)
+def _values(
+    labels: Plan, rule: ValueRule, options: Options, rows: Any | None, fit_rows: Any | None, progress: Progress
+) -> Plan:
+    """The plan for the values of a model whose labels have this plan."""
+    machine, guarantee = labels.machine.changed(rule=rule), certified_guarantee(rule)
     require_within_reach(guarantee, machine, rows)
     usable = options.names and tuple(name for name in options.names if METHODS[name].is_usable_for(machine))
-    progress.say("choosing the stages for probabilities")
-    dense = Dense(machine, labels.full_sum)
-    chosen = _certified(dense, replace(options, names=usable, risk=None), guarantee, rows, progress)
-    return Plan(machine, chosen.cascade, guarantee, labels.source, labels.rewrites, chosen.trials)
+    risk = replace(options.risk, per_class=False) if options.risk is not None and rule.tolerance else None
+    options = replace(options, names=usable, risk=risk)
+    progress.say("choosing the stages for values")
+    chosen = _with_risk(machine, options, rows, fit_rows, progress)
+    if chosen is None:
+        machine = machine if rule.certifiable else machine.changed(rule=rule.within(0.0))
+        chosen = _certified(dense_beside(labels, machine), options, guarantee, rows, progress)
+    note = _note(risk, chosen.guarantee)
+    return Plan(machine, chosen.cascade, chosen.guarantee, labels.source, labels.rewrites, chosen.trials, note)
 
 
 def _tries_stages(machine: Machine, options: Options) -> bool:

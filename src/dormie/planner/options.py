@@ -7,16 +7,16 @@ tolerance is no option: `with_tolerance` makes it that of the machine's values.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dormie.machine import Floats, Machine, members_of
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
-from dormie.machine.rules import ClassRule, Rule, Value, ValueRule
+from dormie.machine.rules import ClassRule, Rule, Value, ValueRule, decision_values
 from dormie.methods import METHODS
 from dormie.methods.base import require
 from dormie.methods.dense import Dense
@@ -114,12 +114,14 @@ def _require_not_given(**given: bool) -> None:
         raise ValueError(f"{name} is used only with a risk: add risk=0.001, for example, or leave {name} out")
 
 
-def checked_rows(options: Options, machine: Machine, rows: Any | None, fit_rows: Any | None) -> tuple[Any, Any]:
+def checked_rows(
+    options: Options, machine: Machine, rows: Any | None, fit_rows: Any | None, values: ValueRule | None = None
+) -> tuple[Any, Any]:
     """Both kinds of rows in the form that stages take, or None; checks that options, machine and rows fit together.
 
     Warns if the rows of a plan with a risk look like training rows, which cannot certify it.
     """
-    require_usable(options, machine)
+    require_usable(options, machine, values)
     rows, fit_rows = _finite_rows(rows, "rows", machine), _finite_rows(fit_rows, "fit_rows", machine)
     if options.risk is None:
         _require_no_need_of_risk(options)
@@ -131,10 +133,11 @@ def checked_rows(options: Options, machine: Machine, rows: Any | None, fit_rows:
     return rows, fit_rows
 
 
-def require_usable(options: Options, machine: Machine) -> None:
-    """Raise ValueError with the reason if a named method cannot serve the machine."""
+def require_usable(options: Options, machine: Machine, values: ValueRule | None = None) -> None:
+    """Raise ValueError with the reason if a named method can serve neither the machine nor its values."""
     for name in options.names or ():
-        require(METHODS[name].is_usable_for(machine))
+        if values is None or not METHODS[name].is_usable_for(machine.changed(rule=values)):
+            require(METHODS[name].is_usable_for(machine))
 
 
 def _finite_rows(given: Any | None, name: str, machine: Machine) -> Any:
@@ -159,7 +162,13 @@ def _require_no_need_of_risk(options: Options) -> None:
 
 def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) -> None:
     if isinstance(machine.rule, ValueRule):
-        raise ValueError("risk is for classifiers; for a regressor say how far a value may be off: tolerance=0.001")
+        if not machine.rule.tolerance:
+            raise ValueError(
+                "the risk of a regressor is the share of its values that are off by more than a tolerance: add "
+                "tolerance=0.001, for example"
+            )
+        if risk.per_class:
+            raise ValueError("per_class is for classifiers: a regressor has no classes")
     if rows is None:
         needed = rows_needed(risk.alpha, risk.confidence)
         raise ValueError(
@@ -167,33 +176,48 @@ def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) 
         )
 
 
-def with_tolerance(machine: Machine, tolerance: float | None) -> Machine:
-    """The machine with the tolerance of its values: the answers of a regressor, the probabilities of a classifier.
+class Asked(NamedTuple):
+    """What is to be compiled: a machine, and the rule of values that are asked for besides its labels."""
 
-    A tolerance in the machine's rule applies unless the caller gives another one.
+    machine: Machine
+    values: ValueRule | None
+
+
+def with_tolerance(machine: Machine, tolerance: float | None, risk: RiskRequest | None) -> Asked:
+    """The machine, and the values that are asked for besides its labels, with the tolerance that the caller gives.
+
+    A tolerance in the rule of a regressor applies unless the caller gives another one. Without a risk it is certified.
     """
+    rule = machine.rule
     if tolerance is None:
-        return machine
-    values = machine.rule if isinstance(machine.rule, ValueRule) else machine.probability
+        return Asked(machine, machine.probability)
+    _require_tolerance(tolerance)
+    values = rule if isinstance(rule, ValueRule) else machine.probability
     if values is None:
+        assert isinstance(rule, ClassRule)
+        return Asked(machine, decision_values(rule, machine.n_outputs, float(tolerance)))
+    if risk is None and not values.certifiable:
         raise ValueError(
-            "tolerance is for values: those of regressors, and probabilities; this classifier has none, and its labels "
-            "are exact without it"
+            "the probabilities of LIBSVM's pairwise coupling have no certified tolerance: where its iteration stops "
+            "can change with the last bit of an output. Add a risk, such as risk=0.001, or leave the tolerance out"
         )
+    values = values.within(float(tolerance))
+    return Asked(machine, values) if isinstance(rule, ClassRule) else Asked(machine.changed(rule=values), None)
+
+
+def _require_tolerance(tolerance: Any) -> None:
     if not isinstance(tolerance, Real):
         raise TypeError(f"tolerance must be a number, such as 0.001, got {tolerance!r}")
-    if not 0 < tolerance < np.inf:
+    if not 0 < float(tolerance) < np.inf:
         raise ValueError(
             f"tolerance must be positive and finite, got {tolerance}; for exact values leave it out, here and in the "
             "rule of a Machine"
         )
-    values = replace(values, tolerance=float(tolerance))
-    return machine.with_probability(values) if isinstance(machine.rule, ClassRule) else machine.changed(rule=values)
 
 
 def certified_guarantee(rule: Rule) -> Guarantee:
     """The guarantee of a plan without a risk: exact, or within the rule's tolerance."""
-    tolerance = rule.tolerance if isinstance(rule, ValueRule) else 0.0
+    tolerance = rule.tolerance if isinstance(rule, ValueRule) and rule.certifiable else 0.0
     return Tolerance(float(tolerance)) if tolerance else Exact()
 
 

@@ -113,7 +113,7 @@ class Race:
 def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Iterator[Run]:
     """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
     tasks = [partial(candidate.stage.decide, sample, candidate.cautions[0]) for candidate in candidates]
-    count, right = sample.shape[0], dense.decide(sample).answers
+    count, rule, right = sample.shape[0], dense.machine.rule, dense.right(sample)
     memory = memory_of(dense.machine.kernel)
     seconds = best_of(tasks, _ROUNDS) if memory is None else [0.0] * len(tasks)
     for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
@@ -122,7 +122,7 @@ def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Ite
         each = total / max(_work(stage, found[0], count).sum(), 1.0) if memory is None else memory.pace
         for caution, chances, decisions in zip(candidate.cautions, candidate.disagreement, found, strict=True):
             settled = np.broadcast_to(True if decisions.settled is None else decisions.settled, count)
-            wrong = settled * np.maximum(chances, decisions.answers != right) if not stage.certified else 0.0
+            wrong = settled * np.maximum(chances, rule.differ(decisions.answers, right)) if not stage.certified else 0.0
             costs = each * _work(stage, decisions, count)
             yield Run(stage, caution, number, settled, np.broadcast_to(wrong, count), costs)
 

@@ -220,5 +220,6 @@ def _disagrees(stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeRe
     certified = np.array([stage.certified for stage in stages])
     bold: Booleans = ~certified[np.broadcast_to(found.settled_by, len(found.answers))[drawn]]
     if bold.any():
-        bold[bold] = full.decide(rows[drawn[bold]]).answers != found.answers[drawn[bold]]
+        checked = drawn[bold]
+        bold[bold] = full.machine.rule.differ(found.answers[checked], full.right(rows[checked]))
     return bold

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
-from dormie.machine.rules import MostProbable
+from dormie.machine.rules import MostProbable, Probability
 from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
@@ -226,7 +226,7 @@ class Predictor:
 
     @property
     def _why_no_probabilities(self) -> str:
-        if self.plan.values is not None:
+        if self.plan.values is not None and isinstance(self.plan.values.machine.rule, Probability):
             return ""
         return "this model has no probabilities: compile a CalibratedClassifierCV around it"
 
@@ -243,9 +243,10 @@ class Predictor:
 
     @available(lambda self: self._why_no_decisions)
     def decision_function(self, X: Any) -> Floats:
-        """Return the outputs of the full sum in float64.
+        """Return the decision values: those of the full sum in float64, unless a tolerance was asked for.
 
-        The predictor of a calibrated classifier has no such method: use `predict_proba`.
+        Decision values of a classifier without probabilities that was compiled with a tolerance keep the guarantee of
+        `plan.values`. The predictor of a calibrated classifier has no such method: use `predict_proba`.
 
         Parameters
         ----------
@@ -264,6 +265,8 @@ class Predictor:
         ValueError
             If rows are NaN, infinite, or of the wrong shape.
         """
+        if self.plan.values is not None and not isinstance(self.plan.values.machine.rule, Probability):
+            return self._values.predict(X)
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
 

@@ -192,7 +192,7 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
     "tolerance of classes": (_set("guarantee", to=_tolerance(1.0)), "a tolerance is promised of values"),
     "risk of values": (
         lambda document: (_risk()(document), _values(0.0, document.schema["guarantee"])(document))[0],
-        "a risk is promised of classes",
+        "a risk of values needs a tolerance",
     ),
     "degree beyond an int": (_polynomial(2**40), "degree must be a whole number from 1 to 1,000,000"),
     "degree at the end of an int": (_polynomial(2**31 - 1), "degree must be a whole number from 1 to 1,000,000"),

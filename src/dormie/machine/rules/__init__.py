@@ -3,25 +3,33 @@
 base    what all rules have, those of classes and those of values
 sign    two classes             vote    one output for each pair of classes
 argmax  one output for each     value   the outputs themselves
+threshold  a value compared with a threshold
+decision  what `decision_function` returns, as values
 probability  from outputs to probabilities, and the most probable class
 """
 
 from dormie.machine.rules.argmax import Argmax
 from dormie.machine.rules.base import ClassRule, Rule, ValueRule
+from dormie.machine.rules.decision import DecisionValue, decision_values
 from dormie.machine.rules.probability.rules import MostProbable, Probability
-from dormie.machine.rules.sign import Sign, one_class_sign
+from dormie.machine.rules.sign import OneClassSign, Sign, one_class_sign
+from dormie.machine.rules.threshold import Threshold
 from dormie.machine.rules.value import Value
 from dormie.machine.rules.vote import OneVsOneVote
 
 __all__ = [
     "Argmax",
     "ClassRule",
+    "DecisionValue",
     "MostProbable",
     "OneVsOneVote",
     "Probability",
     "Rule",
+    "OneClassSign",
     "Sign",
+    "Threshold",
     "Value",
     "ValueRule",
+    "decision_values",
     "one_class_sign",
 ]

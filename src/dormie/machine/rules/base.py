@@ -8,7 +8,8 @@ position in `classes`; `labels` turns it into the label that the user trained wi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,24 @@ class Rule(ABC):
         -------
         ndarray
             One answer for each row: positions in `classes` for a classifier, the outputs themselves for values.
+        """
+
+    @abstractmethod
+    def differ(self, answers: Any, right: Any) -> Booleans:
+        """
+        Say which answers disagree with others.
+
+        Parameters
+        ----------
+        answers : ndarray
+            Answers of rows.
+        right : ndarray
+            What they are compared with, such as the answers of the full machine.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            True where classes are different, or values further apart than the tolerance.
         """
 
     @abstractmethod
@@ -185,6 +204,9 @@ class ClassRule(Rule):
     def labels(self, answers: Positions) -> npt.NDArray[Any]:
         return np.asarray(self.classes[answers])
 
+    def differ(self, answers: Positions, right: Positions) -> Booleans:
+        return np.asarray(answers != right)
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
@@ -213,6 +235,28 @@ class ValueRule(Rule):
     """
 
     tolerance: float
+
+    def within(self, tolerance: float) -> Self:
+        """
+        Copy the rule with another tolerance.
+
+        Parameters
+        ----------
+        tolerance : float
+            The largest error allowed in a value.
+
+        Returns
+        -------
+        ValueRule
+            The same rule with this tolerance.
+        """
+        copy: Self = replace(self, tolerance=tolerance)  # type: ignore[type-var]  # all of them are dataclasses
+        return copy
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether narrow intervals of the outputs give narrow ones of the values."""
+        return True
 
     def n_values(self, c: int) -> int:
         """
@@ -266,6 +310,11 @@ class ValueRule(Rule):
 
     def answer(self, outputs: Floats) -> Floats:
         return self.values(outputs)
+
+    def differ(self, answers: Floats, right: Floats) -> Booleans:
+        with np.errstate(invalid="ignore"):
+            near = np.abs(answers - right) <= self.tolerance
+        return np.asarray(~(near | (answers == right)).all(axis=1))
 
     def settled(self, low: Floats, high: Floats) -> Booleans:
         least, most = self.bounds(low, high)

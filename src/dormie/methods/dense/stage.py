@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import require_finite_vectors
@@ -95,6 +96,11 @@ class Dense(_FullSumStage, CertifiedStage):
         evaluations[open_rows] += last.evaluations
         return Decisions(answers, None, evaluations, open_rows[last.by_source])
 
+    def right(self, rows: Any) -> npt.NDArray[Any]:
+        """The answers that others are compared with: values without the error that a tolerance allows."""
+        rule = self.machine.rule
+        return rule.answer(self.estimate(rows)) if isinstance(rule, ValueRule) else self.decide(rows).answers
+
     def rungs(self, caution: float) -> list[Rung]:  # noqa: ARG002 - certified
         ends = (self.full_sum.rough_ends, self.full_sum.ends)
         return [Rung(times * self.machine.n_points, each) for times, each in enumerate(ends, start=1)]
@@ -131,6 +137,11 @@ class Float32Dense(_FullSumStage):
     details = "float32"
     words = "the full sum, in float32"
 
+    def __init__(self, machine: Machine, full_sum: FullSum | None = None) -> None:
+        if isinstance(machine.rule, ValueRule):
+            raise ValueError("dense: values are never those of float32 alone")
+        super().__init__(machine, full_sum)
+
     def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - nothing is measured
         core = self.full_sum.native_core
         return None if core is None else core.float32_stage()
@@ -144,9 +155,11 @@ class Float32Dense(_FullSumStage):
 def cheapest(dense: Dense) -> Dense | Float32Dense:
     """The cheapest full sum for a plan with a risk: in float32, where the sum can be evaluated so.
 
-    NumPy has no float32 here. What held-out rows certify must be what later answers, natively too.
+    NumPy has no float32 here. What held-out rows certify must be what later answers, natively too. Values within a
+    tolerance are certified in float32 nearly always.
     """
-    native = dense.full_sum.native_core and backend.decides(dense.machine)
+    values = isinstance(dense.machine.rule, ValueRule)
+    native = dense.full_sum.native_core and backend.decides(dense.machine) and not values
     return Float32Dense(dense.machine, dense.full_sum) if native else dense
 
 
@@ -156,5 +169,5 @@ def _twin(full_sum: FullSum) -> reference.Dense:
 
 
 def _wants_outputs(rule: Rule) -> bool:
-    """Whether the answer is the float64 output itself, so that evaluating in float32 first would be wasted."""
-    return isinstance(rule, ValueRule) and rule.tolerance == 0
+    """Whether the answer comes from float64 outputs whatever is known of them, so that float32 would be wasted."""
+    return isinstance(rule, ValueRule) and (rule.tolerance == 0 or not rule.certifiable)

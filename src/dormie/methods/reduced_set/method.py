@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.rows import mapped
+from dormie.machine.rules import ValueRule
 from dormie.methods.base import CalibratedStage, CertifiedStage, Method, Usable, needs_early_stop, needs_vectors
-from dormie.methods.fitting import CalibratedFitting, CertifiedFitting, Effort, arithmetic, attempts
+from dormie.methods.fitting import CalibratedFitting, CannotFit, CertifiedFitting, Effort, arithmetic, attempts
 from dormie.methods.reduced_set.fitting import Reduced, fit
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.reduced_set.stage import CalibratedReducedSet, ReducedSet
@@ -47,6 +49,16 @@ def fitted_sets(fitting: CalibratedFitting) -> list[Reduced]:
     return sets
 
 
+def sets_of(fitting: CalibratedFitting) -> list[Reduced]:
+    """The same sets, fitted now if that was not done."""
+    sets = fitted_sets(fitting)
+    if not sets:
+        for fit in _fits(fitting):
+            with suppress(CannotFit), arithmetic():
+                sets.append(fit.result())
+    return sets
+
+
 def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
     """Reduced sets of all sizes, fitted in parallel, the largest first."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
@@ -66,6 +78,8 @@ def _sizes(machine: Machine, effort: Effort) -> list[int]:
     d, points = machine.n_features, machine.n_points
     short = (n for n in effort.short_set_sizes if n * d <= _SHORT)
     sizes = {*effort.set_sizes, *short, *(effort.long_set_sizes if points * d >= _LONG else ())}
+    if isinstance(machine.rule, ValueRule):
+        sizes |= {*effort.value_set_sizes}
     return sorted(n for n in sizes if n * _LEAST_SHRINKING <= points)
 
 

@@ -90,7 +90,11 @@ class _LevelsStage(NativeStage):
         return caution if self.has_caution else 1.0
 
     def estimate(self, rows: Any) -> Floats:
-        return self._core.interval(rows, len(self.sizes) - 1)[0]
+        return self.level(rows, len(self.sizes) - 1)
+
+    def level(self, rows: Any, level: int) -> Floats:
+        """The outputs of checked rows at a level."""
+        return self._core.interval(rows, level)[0]
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         return {}, arrays_of(self.levels) | {_HALF_WIDTHS: self.half_widths}

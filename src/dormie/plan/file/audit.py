@@ -14,7 +14,18 @@ from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
 from dormie.plan.file.probability import audit_map
 from dormie.plan.file.require import Kinds, require_fields, require_kind, shown
-from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
+from dormie.plan.file.vocabulary import (
+    COUNT,
+    EVIDENCE,
+    GUARANTEES,
+    KERNELS,
+    PLAIN_KERNELS,
+    RULES,
+    SCORES,
+    TRIAL,
+    VALUES,
+    Form,
+)
 
 _SCHEMA: dict[str, Kinds] = {
     "protocol": int,
@@ -181,7 +192,8 @@ def _audit_form(value: Any, where: str, forms: dict[str, Form], schema: dict[str
     name = value.get("name")
     if type(name) is not str or name not in forms:
         raise _unknown(where, name, list(forms), schema)
-    require_fields(value, where, {"name": str, **forms[name].parameters})
+    form = forms[name]
+    require_fields(value, where, {"name": str, **form.parameters}, optional=dict(form.optional))
 
 
 def _unknown(where: str, name: Any, defined: list[str], schema: dict[str, Any]) -> PlanFileError:
@@ -201,6 +213,8 @@ def _audit_rule(rule: dict[str, Any], where: str, schema: dict[str, Any], forms:
     """Check a rule, and return the names of the arrays it refers to."""
     _audit_form(rule, where, forms, schema)
     used = _audit_classes(rule["classes"], f"{where}.classes", schema) if "classes" in rule else []
+    used += _audit_rule(rule["scores"], f"{where}.scores", schema, SCORES) if "scores" in rule else []
+    used += _audit_rule(rule["of"], f"{where}.of", schema, VALUES) if "of" in rule else []
     return used + (_audit_map(rule["map"], f"{where}.map", schema) if "map" in rule else [])
 
 

@@ -21,7 +21,7 @@ from dormie.plan.file.document import Document
 from dormie.plan.file.probability import construct_map
 from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form, stage_type
 from dormie.plan.guarantee import Count, Evidence, Guarantee
-from dormie.plan.plan import Plan, Source, Trial
+from dormie.plan.plan import Plan, Source, Trial, dense_beside
 from dormie.plan.text import printable
 
 
@@ -52,8 +52,8 @@ def _values(described: dict[str, Any], labels: Plan, document: Document) -> Plan
     """The plan for probabilities, with the full sum of the plan for classes."""
     machine = labels.machine.changed(rule=_rule(described["rule"], document))
     cascade = _cascade(described["stages"], machine, document)
-    if cascade.stages[-1].name == Dense.name:
-        cascade = Cascade((*cascade.stages[:-1], Dense(machine, labels.full_sum)), cascade.cautions)
+    if cascade.stages[-1].name == Dense.name and cascade.stages[-1].certified:
+        cascade = Cascade((*cascade.stages[:-1], dense_beside(labels, machine)), cascade.cautions)
     trials = tuple(Trial(**trial) for trial in described["trials"])
     return Plan(machine, cascade, _guarantee(described["guarantee"]), labels.source, labels.rewrites, trials)
 
@@ -112,6 +112,10 @@ def _rule(described: dict[str, Any], document: Document) -> Rule:
     if "classes" in described:
         labels = _array(described["classes"]["array"], document)
         built["classes"] = labels.astype(object) if described["classes"]["objects"] else labels
+    if "scores" in described:
+        built["scores"] = _rule(described["scores"], document)
+    if "of" in described:
+        built["of"] = _rule(described["of"], document)
     if "map" in described:
         built["map"] = construct_map(
             described["map"], lambda name: _array(name, document), lambda scores: _rule(scores, document)

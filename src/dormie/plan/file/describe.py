@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dormie._version import __version__
 from dormie.machine import Affine, Machine
 from dormie.machine.kernels import Kernel, Normalized
-from dormie.machine.rules import ClassRule, MostProbable, Probability, Rule
+from dormie.machine.rules import ClassRule, DecisionValue, MostProbable, OneClassSign, Probability, Rule, Threshold
 from dormie.methods.base import Stage
 from dormie.plan.file import npy
 from dormie.plan.file.document import PROTOCOL, Document, Raw
@@ -120,7 +120,9 @@ def _form(value: object, forms: dict[str, Form], **described: Any) -> dict[str, 
     name = name_of(value, forms)
     if name is None:
         raise ValueError(f"plan files have no word for {type(value).__name__}; they know {', '.join(forms)}")
-    kinds = forms[name].parameters
+    form = forms[name]
+    given = {p: kind for p, kind in form.optional.items() if getattr(value, p) is not None}
+    kinds = form.parameters | given
     return {"name": name} | {p: described.get(p) or kind(getattr(value, p)) for p, kind in kinds.items()}
 
 
@@ -165,10 +167,14 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
 
 def _rule(rule: Rule, members: _Arrays, folder: str) -> dict[str, Any]:
     described: dict[str, Any] = {}
-    if isinstance(rule, ClassRule):
+    if isinstance(rule, ClassRule) and not isinstance(rule, OneClassSign):
         labels = _plain_labels(rule.classes)
         array = members.add(f"{folder}/classes", labels)
         described["classes"] = {"array": array, "objects": rule.classes.dtype == object}
+    if isinstance(rule, DecisionValue):
+        described["scores"] = _rule(rule.scores, members, f"{folder}/scores")
+    if isinstance(rule, Threshold):
+        described["of"] = _rule(rule.of, members, f"{folder}/of")
     if isinstance(rule, MostProbable | Probability):
         described["map"] = describe_map(
             rule.map, f"{folder}/map", members.add, lambda scores, inner: _rule(scores, members, inner)

@@ -8,7 +8,7 @@ Protocol 3 says of every stage whether it is certified, and its caution; before,
 numbers. Reduced sets stored their half-widths, as `rho`, multiplied by their caution: so the caution of these is 1 now.
 The evidence has a whole `rank`, which was a float called `caution`.
 
-Protocol 4 has plans for probabilities, which no plan of protocol 3 has.
+Protocol 4 has plans for probabilities and risks with a tolerance, which no plan of protocol 3 has.
 """
 
 from __future__ import annotations
@@ -115,6 +115,9 @@ def _unknown(where: str, field: str, protocol: int) -> PlanFileError:
 def _from_3(schema: dict[str, Any]) -> dict[str, Any]:
     if "values" in schema:
         raise _unknown("schema.json", "values", 3)
+    guarantee = schema.get("guarantee")
+    if isinstance(guarantee, dict) and guarantee.get("name") == "risk" and "tolerance" in guarantee:
+        raise _unknown("guarantee", "tolerance", 3)
     return schema | {"protocol": 4}
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Sign, Value
+from dormie.machine.rules import (
+    Argmax,
+    DecisionValue,
+    MostProbable,
+    OneClassSign,
+    OneVsOneVote,
+    Probability,
+    Sign,
+    Threshold,
+    Value,
+)
 from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, Temperature
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
@@ -15,10 +25,11 @@ from dormie.plan.guarantee import Exact, Risk, Tolerance
 
 @dataclass(frozen=True)
 class Form:
-    """What a name stands for: the class to construct, and the JSON type of each parameter."""
+    """What a name stands for: the class to construct, and the JSON type of each parameter; some may be left out."""
 
     build: Any
     parameters: dict[str, type]
+    optional: dict[str, type] = field(default_factory=dict)
 
 
 PLAIN_KERNELS = {
@@ -36,10 +47,16 @@ SCORES = {
 }
 RULES = {
     **SCORES,
+    "one_class": Form(OneClassSign, {}),
     "value": Form(Value, {"tolerance": float, "flat": bool}),
     "most_probable": Form(MostProbable, {"classes": dict, "map": dict}),
+    "decision_value": Form(DecisionValue, {"scores": dict, "tolerance": float}),
     "probability": Form(Probability, {"map": dict, "tolerance": float}),
 }
+VALUES = {name: RULES[name] for name in ("value", "decision_value", "probability")}
+RULES["threshold"] = Form(
+    Threshold, {"classes": dict, "of": dict, "threshold": float, "column": int, "above": int, "equal": int}
+)
 
 PLAIN_MAPS = {
     "calibrated": Form(Calibrated, {"scores": dict, "maps": list, "thresholds": str}),
@@ -57,7 +74,7 @@ CALIBRATORS = {
 GUARANTEES = {
     "exact": Form(Exact, {}),
     "tolerance": Form(Tolerance, {"epsilon": float}),
-    "risk": Form(Risk, {"alpha": float, "confidence": float, "evidence": dict}),
+    "risk": Form(Risk, {"alpha": float, "confidence": float, "evidence": dict}, {"tolerance": float}),
 }
 
 EVIDENCE: dict[str, type] = {

@@ -27,6 +27,8 @@ def candidates(fitting: CalibratedFitting, options: Options) -> Iterator[Candida
             estimates = stage.estimate(measuring.rows)
             alike = exchange_probabilities(machine.rule, estimates, measuring.outputs, fitting.seed)
             probabilities = [alike] * len(_CAUTIONS)
+        elif (chances := stage.chances(measuring.rows, measuring.outputs)) is not None:
+            probabilities = [chances] * len(_CAUTIONS)
         else:
             probabilities = decay_probabilities(stage, _CAUTIONS, measuring.rows, right)
         yield Candidate(stage, _CAUTIONS, probabilities)

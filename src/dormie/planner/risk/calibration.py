@@ -93,6 +93,7 @@ def certify(
     *,
     classes: npt.NDArray[Any] | None = None,
     seed: int = 0,
+    tolerance: float | None = None,
 ) -> Certified | None:
     """Test the plans in order, and certify the last one to pass; None if the first fails.
 
@@ -100,6 +101,7 @@ def certify(
     disagreements  from a plan to the certifying rows on which it disagrees with the full machine
     classes        the full machine's labels of these rows, for a risk in each class
     seed           the seed of the split, for the record
+    tolerance      the largest error of a value that is no disagreement, for the record; None for classes
 
     With classes, a plan passes if it passes the test of every class that occurs, each at the full level. A plan is bad
     if it is bad in some class, and the test of that class alone lets it pass with probability at most 1 - confidence.
@@ -119,7 +121,7 @@ def certify(
         versions=versions(),
         classes=() if classes is None else tuple(counts),
     )
-    return Certified(index, Risk(float(alpha), float(confidence), evidence))
+    return Certified(index, Risk(float(alpha), float(confidence), evidence, tolerance))
 
 
 def _passing(

@@ -31,7 +31,7 @@ def exchange_probabilities(rule: Rule, estimates: Floats, outputs: Floats, seed:
     random = np.random.default_rng(seed)
     disagreements = np.zeros(len(errors))
     for _ in range(_EXCHANGES):
-        disagreements += rule.answer(estimates - errors[random.permutation(len(errors))]) != answers
+        disagreements += rule.differ(rule.answer(estimates - errors[random.permutation(len(errors))]), answers)
     return disagreements / _EXCHANGES
 
 
@@ -41,7 +41,8 @@ def decay_probabilities(
     """For every caution (ascending), each row's probability of being settled wrongly: equal for all settled rows."""
     found = [stage.decide(rows, caution) for caution in cautions]
     settled = np.array([each.settled for each in found], dtype=bool)
-    wrong = np.array([np.sum(mine & (each.answers != right)) for mine, each in zip(settled, found, strict=True)])
+    differ = stage.machine.rule.differ
+    wrong = np.array([np.sum(mine & differ(each.answers, right)) for mine, each in zip(settled, found, strict=True)])
     expected = exponential_decay(np.asarray(cautions), wrong.astype(np.float64))
     shares = expected / np.maximum(settled.sum(axis=1), 1)
     return [np.asarray(share * mine) for share, mine in zip(shares, settled, strict=True)]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dormie.machine import Machine
 from dormie.machine.rows import as_array, dense, unmapped
+from dormie.machine.rules import Rule, ValueRule
 from dormie.machine.typing import Booleans
 from dormie.methods.dense import Dense, cheapest
 from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample
@@ -81,6 +82,7 @@ class CertifyingRows:
     """The certifying rows, and the answers that plans are compared with."""
 
     rows: Any
+    rule: Rule
     right: npt.NDArray[Any]  # the full machine's answers
     last: npt.NDArray[Any]  # the answers of the float32 dense stage, which ends every plan
     classes: npt.NDArray[Any] | None  # the full machine's labels, for a risk in each class
@@ -88,11 +90,12 @@ class CertifyingRows:
     @classmethod
     def of(cls, rows: Any, full: Dense, risk: RiskRequest) -> CertifyingRows:
         """Answer the rows; raises ValueError if some class has too few of them."""
-        right = full.decide(rows).answers
-        classes = full.machine.rule.labels(right) if risk.per_class else None
+        right = full.right(rows)
+        rule = full.machine.rule
+        classes = rule.labels(right) if risk.per_class else None
         if classes is not None:
             require_enough_of_each(classes, risk.alpha, risk.confidence)
-        return cls(rows, right, cheapest(full).decide(rows).answers, classes)
+        return cls(rows, rule, right, cheapest(full).decide(rows).answers, classes)
 
     def disagreements(self, plan: Cascade) -> Booleans:
         """The rows on which a plan is wrong.
@@ -102,7 +105,7 @@ class CertifyingRows:
         early = cascade.run(plan.early, self.rows)
         answers = np.array(early.answers)
         answers[early.open] = self.last[early.open]
-        return np.asarray(answers != self.right)
+        return self.rule.differ(answers, self.right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +163,7 @@ class RiskPlanner:
         return sequence_of_plans([found for found in cascades if not found.certified], race.dense)
 
     def _certify(self, plans: Sequence[Cascade], rows: CertifyingRows) -> Certified | None:
+        rule = self.machine.rule
         self.progress.say(f"certifying {len(plans)} plans on {rows.rows.shape[0]:,} rows")
         return certify(
             plans,
@@ -168,6 +172,7 @@ class RiskPlanner:
             self.risk.confidence,
             classes=rows.classes,
             seed=self.options.seed,
+            tolerance=rule.tolerance if isinstance(rule, ValueRule) else None,
         )
 
     def _trials_if_faster(self, plan: Cascade, race: Race) -> tuple[Trial, ...] | None:

@@ -144,7 +144,6 @@ def test_values_of_a_regressor_are_its_outputs() -> None:
         (lambda: Coupled(np.array([1.0]), np.array([0.0]), (0, 1, 2)), "3 classes have 3 slopes"),
         (lambda: Coupled(np.array([1.0]), np.array([0.0]), (0, 0)), "each of 0 to 1 once"),
         (lambda: Probability(Temperature(Sign(np.arange(2)), 1.0), -1.0), "not negative"),
-        (lambda: Probability(Coupled(np.array([1.0]), np.array([0.0]), (0, 1)), 0.1), "no certified tolerance"),
         (lambda: MostProbable(np.arange(3), Temperature(Sign(np.arange(2)), 1.0)), "3 classes, and the map has 2"),
     ],
 )

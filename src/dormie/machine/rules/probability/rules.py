@@ -36,7 +36,7 @@ class Probability(ValueRule):
     Raises
     ------
     ValueError
-        If the tolerance is negative or not finite, or if the map allows none.
+        If the tolerance is negative or not finite.
 
     Examples
     --------
@@ -54,11 +54,10 @@ class Probability(ValueRule):
     def __post_init__(self) -> None:
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"Probability: tolerance must be finite and not negative, got {self.tolerance}")
-        if self.tolerance and not self.map.certifiable:
-            raise ValueError(
-                "the probabilities of LIBSVM's pairwise coupling have no certified tolerance: where its iteration "
-                "stops can change with the last bit of an output. Leave the tolerance out"
-            )
+
+    @property
+    def certifiable(self) -> bool:
+        return self.map.certifiable
 
     def check_outputs(self, c: int) -> None:
         _require_outputs("Probability", self.map, c)

@@ -1,0 +1,122 @@
+"""The refinement stage: values of a fine reduced set, settled where a coarse one is close to them.
+
+Let f(x) be the values of the rule at the outputs of the fine set, and s(x) the largest distance of one of them from
+the values of the coarse set. The error of f is taken to be about a s(x) + b, with a and b fitted on rows; the row is
+settled where caution (a s(x) + b) is at most the tolerance. How often that is wrong, calibration finds out.
+
+Both sets are levels of one reduced set (`dormie.methods.reduced_set.levels`), which the native core evaluates.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rules import ValueRule
+from dormie.machine.typing import Arrays
+from dormie.methods.base import (
+    CalibratedStage,
+    Decisions,
+    Stage,
+    Usable,
+    arrays_of,
+    names_of,
+    needs_vectors,
+    parameters_from,
+    require,
+    require_state,
+)
+from dormie.methods.memory import Shapes, Size
+from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.reduced_set.stage import CalibratedReducedSet
+from dormie.methods.thresholds import require_caution
+
+STAGE = "refinement"
+
+
+def needs_tolerance(name: str, machine: Machine) -> Usable:
+    """Usable if answers are values with a tolerance, and rows are vectors."""
+    if not isinstance(machine.rule, ValueRule):
+        return Usable(f"{name} settles values: it serves regressors, probabilities and decision values")
+    if not machine.rule.tolerance:
+        return Usable(f"{name} settles values within a tolerance: give tolerance=0.001, say, or leave methods out")
+    return needs_vectors(name, machine)
+
+
+class Refinement(CalibratedStage):
+    """Values of a fine reduced set, each with an error estimated by the step from a coarse one.
+
+    levels: two, the coarse set and both sets together
+    slope, floor: the error is about slope * step + floor
+    """
+
+    name = STAGE
+    words = "two sets of a few vectors; the step between their values estimates the error, measured on sample rows"
+
+    def __init__(self, machine: Machine, levels: Levels, slope: float, floor: float) -> None:
+        require(needs_tolerance(self.name, machine))
+        if levels.sizes.shape != (2,):
+            raise ValueError(f"{self.name}: there must be two levels, got sizes {levels.sizes.tolist()}")
+        if not (0 <= slope < math.inf and 0 <= floor < math.inf):
+            raise ValueError(f"{self.name}: slope and floor must be finite and not negative, got {slope}, {floor}")
+        assert isinstance(machine.rule, ValueRule)
+        self.machine, self.levels, self.slope, self.floor = machine, levels, float(slope), float(floor)
+        self._rule: ValueRule = machine.rule
+        # Its half-widths are of no use here: it gives the outputs of both levels.
+        self._sets = CalibratedReducedSet(machine, levels, np.zeros((2, machine.n_outputs)))
+        self._coarse, self._fine = (int(size) for size in levels.sizes)
+        self.details = f"{self._coarse}, {self._fine}"
+
+    def values(self, rows: Any) -> tuple[Floats, Floats]:
+        """Values of the fine set for checked rows, and the largest step of each row from those of the coarse set."""
+        coarse, fine = (self._rule.values(self._sets.level(rows, level)) for level in (0, 1))
+        with np.errstate(invalid="ignore"):
+            step = np.abs(fine - coarse).max(axis=1, initial=0.0)
+        return fine, np.where(np.isfinite(step), step, np.inf)
+
+    def expected_errors(self, steps: Floats) -> Floats:
+        """The half-widths at a caution of 1."""
+        with np.errstate(invalid="ignore"):
+            error = self.slope * steps + self.floor
+        return np.where(np.isfinite(error), error, np.inf)
+
+    def chances(self, rows: Any, outputs: Floats) -> Floats:
+        """As if each row had the error of any other row, in proportion to what is expected of them."""
+        found, steps = self.values(rows)
+        expected = np.maximum(self.expected_errors(steps), np.finfo(np.float64).tiny)
+        ratios = np.sort(self.errors(found, outputs) / expected)
+        with np.errstate(over="ignore"):
+            right = np.searchsorted(ratios, self._rule.tolerance / expected, side="right")
+        return np.asarray(1 - right / len(ratios))
+
+    def errors(self, found: Floats, outputs: Floats) -> Floats:
+        """For each row, the largest distance of its values from those of the machine's outputs."""
+        return np.asarray(np.abs(found - self._rule.values(outputs)).max(axis=1, initial=0.0))
+
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
+        require_caution(caution)
+        fine, steps = self.values(rows)
+        with np.errstate(invalid="ignore", over="ignore"):
+            settled = caution * self.expected_errors(steps) <= self._rule.tolerance
+        return Decisions(fine, settled & np.isfinite(fine).all(axis=1), self._coarse + self._fine)
+
+    def estimate(self, rows: Any) -> Floats:
+        return self._sets.estimate(rows)
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        return {"slope": self.slope, "floor": self.floor}, arrays_of(self.levels)
+
+    @classmethod
+    def memory(cls, machine: Size, shapes: Shapes) -> int:
+        return CalibratedReducedSet.memory(machine, shapes)
+
+    @classmethod
+    def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Stage:
+        require_state(cls.name, numbers, arrays, names_of(Levels), slope=float, floor=float)
+        return cls(machine, parameters_from(Levels, arrays), **numbers)
+
+    def __reduce__(self) -> tuple[type[Stage], tuple[Any, ...]]:
+        return type(self), (self.machine, self.levels, self.slope, self.floor)
