@@ -38,6 +38,7 @@ from dormie.planner.options import (
     checked_rows,
     require_usable,
     require_within_reach,
+    with_threshold,
     with_tolerance,
 )
 from dormie.planner.race import Candidate, Chosen, Race, best_of
@@ -61,6 +62,7 @@ def compile(
     confidence: float = CONFIDENCE,
     per_class: bool = False,
     tolerance: float | None = None,
+    threshold: float | None = None,
     methods: Sequence[str] | None = None,
     effort: str = "normal",
     seed: int = 0,
@@ -94,6 +96,9 @@ def compile(
         The largest error of a value: of a regressor's answers, of a classifier's probabilities, or, where it has none,
         of its decision values. Labels have none. Every value is within it, certified; with a risk, all but that share.
         By default values are exact, except that a `Machine` whose rule has a tolerance keeps that one.
+    threshold : float, default=None
+        For two classes, the least probability of `classes[1]` that answers it, or where the model has none the least
+        decision value; for one-class machines, the least score (`score_samples`) that is inside. Default: the model's.
     methods : sequence of str, default=None
         The names of the methods to choose stages from (default: all). An empty list gives the full sum alone. A named
         method that cannot serve the model is an error. Without a risk, the cheapest cascade of the named methods is
@@ -153,7 +158,7 @@ def compile(
     """
     began = time.perf_counter()
     options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class))
-    machine, asked = with_tolerance(_read(model), tolerance, options.risk)
+    machine, asked = with_tolerance(with_threshold(_read(model), threshold), tolerance, options.risk)
     guarantee = certified_guarantee(machine.rule)
     rows, fit_rows = checked_rows(options, machine, rows, fit_rows, asked)
     source = Source(_describe(model), machine.n_points, versions())

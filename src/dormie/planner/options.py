@@ -16,7 +16,18 @@ import numpy as np
 
 from dormie.machine import Floats, Machine, members_of
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
-from dormie.machine.rules import ClassRule, Rule, Value, ValueRule, decision_values
+from dormie.machine.rules import (
+    ClassRule,
+    MostProbable,
+    OneClassSign,
+    Rule,
+    Score,
+    Sign,
+    Threshold,
+    Value,
+    ValueRule,
+    decision_values,
+)
 from dormie.methods import METHODS
 from dormie.methods.base import require
 from dormie.methods.dense import Dense
@@ -174,6 +185,28 @@ def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) 
         raise ValueError(
             f"a risk is certified on held-out rows, without labels: pass rows, at least {needed:,} of them"
         )
+
+
+def with_threshold(machine: Machine, threshold: float | None) -> Machine:
+    """The machine with another threshold: of the probability or decision value of `classes[1]`, or of a score."""
+    if threshold is None:
+        return machine
+    if not isinstance(threshold, Real):
+        raise TypeError(f"threshold must be a number, such as 0.3, got {threshold!r}")
+    rule = machine.rule
+    if not isinstance(rule, Sign | MostProbable) or len(rule.classes) != 2:
+        raise ValueError("threshold is for classifiers of two classes and one-class machines")
+    if isinstance(rule, OneClassSign):
+        values: ValueRule = Score(-float(machine.bias[0]))
+        return machine.changed(rule=Threshold(rule.classes, values, float(threshold)))
+    if machine.probability is None:
+        return machine.changed(rule=Threshold(rule.classes, Value(), float(threshold)))
+    if not 0 <= threshold <= 1:
+        raise ValueError(
+            f"threshold is that of the probability of {rule.classes[1]!r}, between 0 and 1; got {threshold}"
+        )
+    found = Threshold(rule.classes, machine.probability, float(threshold), column=1)
+    return machine.changed(rule=found).with_probability(machine.probability)
 
 
 class Asked(NamedTuple):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors
-from dormie.machine.rules import MostProbable, Probability
+from dormie.machine.rules import MostProbable, OneClassSign, Probability, Score, Threshold
 from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
@@ -25,6 +25,7 @@ from dormie.plan.explain import explain
 from dormie.plan.plan import Plan
 from dormie.plan.text import printable
 from dormie.predictor import anytime, cascade
+from dormie.predictor.anomalies import Anomalies, least_outputs
 from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
 from dormie.predictor.availability import available
@@ -232,7 +233,10 @@ class Predictor:
 
     @property
     def _why_no_decisions(self) -> str:
-        if not isinstance(self.plan.machine.rule, MostProbable):
+        rule = self.plan.machine.rule
+        if not isinstance(rule, MostProbable) and not (
+            isinstance(rule, Threshold) and isinstance(rule.of, Probability)
+        ):
             return ""
         return "a calibrated classifier has probabilities, not decision values: use predict_proba"
 
@@ -269,6 +273,88 @@ class Predictor:
             return self._values.predict(X)
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
+
+    @available(lambda self: self._why_no_scores)
+    def score_samples(self, X: Any) -> Floats:
+        """Return the scores of a one-class machine; only its predictor has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The decision values without the offset, as `OneClassSVM.score_samples` gives them: the lower, the more
+            anomalous.
+
+        Raises
+        ------
+        TypeError
+            If rows are of the wrong type.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape.
+        """
+        rows = check_rows(X, self.plan.machine)
+        return np.asarray(self._dense.full_sum.outputs(rows)[:, 0] + self._offset)
+
+    @available(lambda self: self._why_no_scores)
+    def most_anomalous(self, X: Any, k: int) -> Anomalies:
+        """Find the rows with the lowest scores; only the predictor of a one-class machine has this method.
+
+        Rows that are certainly not among them are left out early, by intervals of their scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows. An array may be a memory map.
+        k : int
+            How many rows to find.
+
+        Returns
+        -------
+        Anomalies
+            The numbers of the rows and their scores, the most anomalous first. They are those of the model itself; of
+            rows with equal scores the first ones are taken.
+
+        Raises
+        ------
+        TypeError
+            If rows are of the wrong type, or k is not a whole number.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape, or if there are fewer than k rows.
+
+        Examples
+        --------
+        >>> import dormie
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.svm import OneClassSVM
+        >>> X, _ = load_iris(return_X_y=True)
+        >>> model = OneClassSVM(nu=0.1).fit(X)
+        >>> found = dormie.compile(model).most_anomalous(X, 3)
+        >>> sorted(found.rows.tolist()) == sorted(model.score_samples(X).argsort()[:3].tolist())
+        True
+        """
+        machine = self.plan.machine
+        rows = check_rows(X, machine)
+        most = index(k)
+        if not 0 <= most <= rows.shape[0]:
+            raise ValueError(f"k must be between 0 and the number of rows, {rows.shape[0]:,}; got {most}")
+        require_finite_vectors(rows, machine)
+        found, outputs = least_outputs(self.plan.cascade, self._dense, rows, most)
+        return Anomalies(found, outputs + self._offset)
+
+    @property
+    def _offset(self) -> float:
+        """What scikit-learn calls `offset_`."""
+        return -float(self._dense.full_sum.source_sum.machine.bias[0])
+
+    @property
+    def _why_no_scores(self) -> str:
+        rule = self.plan.machine.rule
+        one_class = isinstance(rule, OneClassSign) or (isinstance(rule, Threshold) and isinstance(rule.of, Score))
+        return "" if one_class else "only one-class machines have scores: use decision_function"
 
     def interval(self, X: Any, budget: int | None = None) -> tuple[Floats, Floats]:
         """Return certified intervals of the outputs.

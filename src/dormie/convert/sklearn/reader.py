@@ -16,6 +16,7 @@ from dormie.convert.sklearn.calibration import calibrated
 from dormie.convert.sklearn.common import BY_HAND, ancestors, require_own_methods, unreadable
 from dormie.convert.sklearn.multiclass import one_vs_rest, require_one_class_a_row
 from dormie.convert.sklearn.scalers import scaler_map
+from dormie.convert.sklearn.thresholds import fixed_threshold, inside, tuned_threshold
 from dormie.errors import UnreadableModelError
 from dormie.machine import Affine, Machine
 
@@ -130,6 +131,8 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
     "VirtualSVC": _read_virtual,
     "OneVsRestClassifier": _read_one_vs_rest,
     "CalibratedClassifierCV": _read_calibrated,
+    "FixedThresholdClassifier": lambda model: fixed_threshold(model, read_sklearn(inside(model))),
+    "TunedThresholdClassifierCV": lambda model: tuned_threshold(model, read_sklearn(inside(model))),
     "Pipeline": _read_pipeline,
     _SEARCH: _read_search,
     "FrozenEstimator": lambda model: read_sklearn(model.estimator),

@@ -5,6 +5,7 @@ sign    two classes             vote    one output for each pair of classes
 argmax  one output for each     value   the outputs themselves
 threshold  a value compared with a threshold
 decision  what `decision_function` returns, as values
+score   the scores of a one-class machine
 probability  from outputs to probabilities, and the most probable class
 """
 
@@ -12,6 +13,7 @@ from dormie.machine.rules.argmax import Argmax
 from dormie.machine.rules.base import ClassRule, Rule, ValueRule
 from dormie.machine.rules.decision import DecisionValue, decision_values
 from dormie.machine.rules.probability.rules import MostProbable, Probability
+from dormie.machine.rules.score import Score
 from dormie.machine.rules.sign import OneClassSign, Sign, one_class_sign
 from dormie.machine.rules.threshold import Threshold
 from dormie.machine.rules.value import Value
@@ -22,10 +24,11 @@ __all__ = [
     "ClassRule",
     "DecisionValue",
     "MostProbable",
+    "OneClassSign",
     "OneVsOneVote",
     "Probability",
     "Rule",
-    "OneClassSign",
+    "Score",
     "Sign",
     "Threshold",
     "Value",

@@ -13,6 +13,7 @@ from dormie.machine.rules import (
     OneClassSign,
     OneVsOneVote,
     Probability,
+    Score,
     Sign,
     Threshold,
     Value,
@@ -50,10 +51,11 @@ RULES = {
     "one_class": Form(OneClassSign, {}),
     "value": Form(Value, {"tolerance": float, "flat": bool}),
     "most_probable": Form(MostProbable, {"classes": dict, "map": dict}),
+    "score": Form(Score, {"offset": float, "tolerance": float}),
     "decision_value": Form(DecisionValue, {"scores": dict, "tolerance": float}),
     "probability": Form(Probability, {"map": dict, "tolerance": float}),
 }
-VALUES = {name: RULES[name] for name in ("value", "decision_value", "probability")}
+VALUES = {name: RULES[name] for name in ("value", "score", "decision_value", "probability")}
 RULES["threshold"] = Form(
     Threshold, {"classes": dict, "of": dict, "threshold": float, "column": int, "above": int, "equal": int}
 )
