@@ -95,7 +95,7 @@ def test_every_method_has_its_folder() -> None:
     folders = {path.name for path in (SOURCE / "methods").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(METHODS)
     for folder in folders:
-        elsewhere = ("dense", "regions")  # the full sum's twin is in numerics, and regions are geometry stages
+        elsewhere = ("dense", "refinement", "regions")  # the twins of the full sum, of reduced sets and of geometry
         twin = {"reference.py"} if folder not in elsewhere else set()
         names = {path.name for path in (SOURCE / "methods" / folder).iterdir()}
         assert {"__init__.py", "stage.py", "method.py"} | twin <= names
@@ -112,7 +112,7 @@ OF_FOLDERS = {
     "test_golden",
     "test_native",
 }
-OF_FOLDERS |= {"test_native", "test_round_trip", "test_toy_method"}
+OF_FOLDERS |= {"test_native", "test_risk_of_values", "test_round_trip", "test_toy_method"}
 
 
 def test_tests_lie_where_the_source_does() -> None:
