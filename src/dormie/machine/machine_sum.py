@@ -13,8 +13,10 @@ import numpy as np
 
 from dormie.machine.kernels import Kernel
 from dormie.machine.machine import Machine, Origin
-from dormie.machine.rules import Probability, Rule
+from dormie.machine.rules import Probability, Rule, Value
 from dormie.machine.typing import Floats
+
+_OUTPUTS = Value(flat=False)
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,11 @@ class SeveralKernels(Kernel):
         raise TypeError("a sum of machines has no kernel of its own: evaluate its members")
 
     @property
-    def positive_semidefinite(self) -> bool:
+    def nonnegative(self) -> bool:
         return False
 
     @property
-    def nonnegative(self) -> bool:
+    def positive_semidefinite(self) -> bool:
         return False
 
     def __str__(self) -> str:
@@ -74,7 +76,7 @@ class MachineSum(Machine):
     members: tuple[Machine, ...]
 
     def __init__(self, members: Any, rule: Rule, feature_names: tuple[str, ...] | None = None) -> None:
-        members = tuple(members)
+        members = tuple(map(_without_rule, members))
         if not members:
             raise ValueError("MachineSum: there must be at least one machine")
         if any(member.kernel.is_python or not member.of_vectors for member in members):
@@ -132,6 +134,11 @@ class MachineSum(Machine):
             f"MachineSum({len(self.members)} machines, {self.n_points:,} points of {self.n_features} features, "
             f"{self.n_outputs:,} outputs, {type(self.rule).__name__})"
         )
+
+
+def _without_rule(member: Machine) -> Machine:
+    """The member with the rule that all members have; it answers by its outputs."""
+    return member if member.rule == _OUTPUTS else member.changed(rule=_OUTPUTS)
 
 
 def members_of(machine: Machine) -> tuple[Machine, ...]:

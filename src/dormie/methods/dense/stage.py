@@ -131,6 +131,11 @@ class Float32Dense(_FullSumStage):
     details = "float32"
     words = "the full sum, in float32"
 
+    def __init__(self, machine: Machine, full_sum: FullSum | None = None) -> None:
+        if not backend.decides(machine):
+            raise ValueError(f"dense(float32) cannot decide by the rule {type(machine.rule).__name__}")
+        super().__init__(machine, full_sum)
+
     def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - nothing is measured
         core = self.full_sum.native_core
         return None if core is None else core.float32_stage()
