@@ -69,8 +69,9 @@ class MachineSum(Machine):
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
     >>> model = CalibratedClassifierCV(SVC(), ensemble=True).fit(X, y)  # five machines, each with a gamma of its own
-    >>> dormie.read(model)
-    MachineSum(5 machines, 268 points of 4 features, 15 outputs, MostProbable)
+    >>> machine = dormie.read(model)
+    >>> len(machine.members), machine.n_outputs
+    (5, 15)
     """
 
     members: tuple[Machine, ...]
