@@ -19,7 +19,7 @@ from dormie.machine.typing import Floats
 _OUTPUTS = Value(flat=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SeveralKernels(Kernel):
     """The kernels of the members of a sum, which is evaluated member by member."""
 
@@ -39,8 +39,8 @@ class SeveralKernels(Kernel):
     def positive_semidefinite(self) -> bool:
         return False
 
-    def __str__(self) -> str:
-        return ", ".join(dict.fromkeys(map(str, self.kernels)))
+    def __repr__(self) -> str:
+        return f"{len(self.kernels)} kernels of a sum"
 
 
 class MachineSum(Machine):
@@ -140,6 +140,16 @@ class MachineSum(Machine):
 def _without_rule(member: Machine) -> Machine:
     """The member with the rule that all members have; it answers by its outputs."""
     return member if member.rule == _OUTPUTS else member.changed(rule=_OUTPUTS)
+
+
+def require_one_machine(machine: Machine, what: str) -> None:
+    """Raise ValueError for a sum of machines, of which only the members can be taken."""
+    if isinstance(machine, MachineSum):
+        raise ValueError(
+            f"{what} takes one machine, and this is a sum of {len(machine.members)}, each with a kernel or scaling of "
+            "its own. Take its members one by one, or train with ensemble=False, or with a fixed gamma and rows scaled "
+            "beforehand"
+        )
 
 
 def members_of(machine: Machine) -> tuple[Machine, ...]:
