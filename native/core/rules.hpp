@@ -1,4 +1,4 @@
-// How outputs become an answer, and whether a box of intervals settles it. The twin of rules.py, which explains.
+// How outputs become an answer, and whether a box of intervals settles it. The twin of machine/rules, which explains.
 #pragma once
 #include <cmath>
 #include <cstddef>

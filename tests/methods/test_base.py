@@ -13,7 +13,8 @@ import pytest
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Rule, Sign, Value, ValueRule
+from dormie.machine.rules.probability import Calibrated, Platt
 from dormie.methods import METHODS
 from dormie.methods.base import CalibratedStage, CertifiedStage, Stage, middle_of
 from dormie.methods.champion import Champion
@@ -27,16 +28,20 @@ from dormie.methods.regions import Regions
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics import backend
+from dormie.numerics.evaluate import FullSum
 from tests.methods.toy import FarAway
 from tests.oracles import full_sum as naive
 from tests.properties import checks
 
 POINTS, FEATURES = 600, 3
+_MAP = Calibrated(OneVsOneVote(np.arange(3)), (Platt(-2.0, 0.5), Platt(-1.0, 0.0), Platt(-3.0, 1.0)))
 RULES: dict[str, Rule] = {
     "sign": Sign(np.array([-1, 1])),
     "vote": OneVsOneVote(np.arange(3)),
     "argmax": Argmax(np.arange(3)),
     "value": Value(0.5, flat=False),
+    "most probable": MostProbable(np.arange(3), _MAP),
+    "probability": Probability(_MAP, 0.2),
 }
 
 
@@ -102,8 +107,8 @@ STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]
     "linear_filter": (lambda made: LinearFilter.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by query": (lambda made: Nearest.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by cell": (lambda made: Nearest.fit(made, FITTING, form="cells", cells=3), CalibratedStage, CLASSES),
-    "tree": (_tree, CalibratedStage, tuple(RULES)),
-    "far_away": (FarAway.fit, CertifiedStage, tuple(RULES)),
+    "tree": (_tree, CalibratedStage, (*CLASSES, "value")),
+    "far_away": (FarAway.fit, CertifiedStage, (*CLASSES, "value")),
 }
 
 
@@ -122,14 +127,14 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield _made(*request.param)
 
 
-def _every(protocol: Any) -> pytest.MarkDecorator:
-    """Runs a test with all stages of a protocol, with all rules they serve, natively and in NumPy."""
+def _every(protocol: Any, among: tuple[str, ...] = tuple(RULES)) -> pytest.MarkDecorator:
+    """Runs a test with all stages of a protocol, with all rules they serve among these, natively and in NumPy."""
     cases = [
         pytest.param((name, rule, native), id=f"{name}, {rule}, {'native' if native else 'numpy'}")
         for name, (_, kept, rules) in STAGES.items()
         for rule in rules
         for native in (True, False)
-        if issubclass(kept, protocol)
+        if issubclass(kept, protocol) and rule in among
     ]
     return pytest.mark.parametrize("stage", cases, indirect=True)
 
@@ -146,7 +151,7 @@ def test_every_stage_of_every_method_is_here() -> None:
 
 @_every(Stage)
 def test_decisions_and_estimates_have_one_shape(stage: Stage) -> None:
-    outputs, is_value = stage.machine.n_outputs, isinstance(stage.machine.rule, Value)
+    outputs, is_value = stage.machine.n_outputs, isinstance(stage.machine.rule, ValueRule)
     for rows in (ROWS, ROWS[:1], ROWS[:0], np.clip(ROWS, -1e30, 1e30).astype(np.float32), checks.csr(ROWS)):
         n, found, estimate = rows.shape[0], stage.decide(rows), stage.estimate(rows)
         assert found.answers.shape == ((n, outputs) if is_value else (n,))
@@ -259,3 +264,18 @@ def test_settled_answers_are_those_of_the_estimate_where_a_stage_says_so(stage: 
 def test_the_middle_of_what_is_not_known_is_zero() -> None:
     low, high = np.array([[-np.inf, 1.0, -1e308, -np.inf]]), np.array([[np.inf, 2.0, 1.5e308, 3.0]])
     assert middle_of(low, high).tolist() == [[0.0, 1.5, 2.5e307, 0.0]]
+
+
+@_every(CertifiedStage, among=("most probable", "probability"))
+def test_probabilities_are_settled_within_their_tolerance_and_labels_for_good(stage: Stage) -> None:
+    """By rules that the native core does not know."""
+    rule, rows = stage.machine.rule, FITTING[:100]
+    assert isinstance(rule, MostProbable | Probability)
+    found, outputs = stage.decide(rows), FullSum(stage.machine).outputs(rows)
+    settled = np.broadcast_to(True if found.settled is None else found.settled, len(rows))
+    assert settled.any()
+    if isinstance(rule, MostProbable):
+        np.testing.assert_array_equal(found.answers[settled], rule.answer(outputs)[settled])
+    else:
+        assert np.abs(found.answers - rule.values(outputs))[settled].max() <= rule.tolerance + 1e-9
+        np.testing.assert_allclose(found.answers[settled].sum(axis=1), 1.0, rtol=1e-12)

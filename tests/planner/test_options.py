@@ -10,6 +10,7 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 import dormie
+from dormie.machine.rules import Value
 from dormie.methods import METHODS
 from dormie.methods.fitting import EFFORTS
 from dormie.planner.options import CONFIDENCE, Options, RiskRequest
@@ -65,9 +66,11 @@ def test_a_tolerance_makes_certified_methods_usable_for_values() -> None:
 
 def test_usable_methods_have_no_reason_against_them() -> None:
     machine = dormie.read(SVC().fit(X, y + 2 * (X[:, 0] > np.median(X[:, 0]))))  # three classes or more: champion too
+    values = dormie.read(SVR().fit(X, y)).changed(rule=Value(0.1))
     for method in METHODS.values():
-        assert method.is_usable_for(machine)
-        assert not method.is_usable_for(machine).why_not
+        served = values if method.name == "refinement" else machine
+        assert method.is_usable_for(served)
+        assert not method.is_usable_for(served).why_not
 
 
 def test_a_machine_that_simplifies_to_few_points_is_asked_about_again() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Affine, Machine, Origin
+from dormie.machine import Affine, Machine, MachineSum, Origin
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.kernels import Kernel
 from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Rule, Sign, Value, ValueRule
@@ -93,6 +93,8 @@ def _genuine_one(rng: Generator) -> Document:
 def genuine(kernel: int, rule: int, bold: bool) -> Document:
     """A plan with all stages there are for the kernel and the rule, certified ones or bold ones, as it is saved."""
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
+    if bold and isinstance(machine.rule, MostProbable) and isinstance(machine.rule.map, Mean):
+        machine = _sum_of(machine, KERNELS[(kernel + 1) % len(KERNELS)])
     bold = bold and backend.decides(machine) and not isinstance(machine.rule, Value)
     stages = _bold_stages(machine) if bold else _certified_stages(machine)
     last = Float32Dense(machine) if bold else Dense(machine)
@@ -131,6 +133,14 @@ def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
     bias, blas_products = rng.normal(size=outputs), bool(rng.random() < 0.5)
     machine = Machine(kernel, points, weights, bias, rule, input_map, names, blas_products)
     return machine.with_origin(_origin(rng, machine)) if rng.random() < 0.7 else machine
+
+
+def _sum_of(machine: Machine, kernel: Kernel) -> Machine:
+    """One member for each output, the second with another kernel, and perhaps an origin and a scaling of its own."""
+    other = _machine(kernel, Value(), 1, seed=machine.n_outputs)
+    rule = Value(flat=False)
+    first = replace(machine, weights=machine.weights[:, 0], bias=machine.bias[:1], rule=rule, feature_names=None)
+    return MachineSum([first, other.changed(feature_names=None)], machine.rule, machine.feature_names)
 
 
 def _scaler(rng: Generator) -> Affine:
@@ -445,7 +455,7 @@ class _Forgery:
     def _other_machine(self) -> None:
         """Many more outputs or features of one point or all, and stages that fit any machine."""
         machine = self.schema.get("machine")
-        if not isinstance(machine, dict):
+        if not isinstance(machine, dict) or "machine/points.npy" not in self.arrays:  # a sum has members
             return
         if self.rng.random() < 0.7:
             self._along({"machine/points.npy": 0, "machine/weights.npy": 0}, None)

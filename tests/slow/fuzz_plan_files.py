@@ -30,6 +30,7 @@ import numpy as np
 import scipy.sparse
 
 import dormie
+from dormie.machine import members_of
 from dormie.machine.rules import ClassRule
 from tests.properties.strategies import Generator
 from tests.slow.forgery import forged
@@ -150,7 +151,7 @@ def _require(holds: bool, what: str) -> None:
 
 def _rows(rng: Generator, predictor: dormie.Predictor) -> Any:
     """A few rows: everyday ones, the machine's own points, zeros, extreme ones; dense or sparse, float64 or float32."""
-    machine = predictor.plan.machine
+    machine = members_of(predictor.plan.machine)[0]
     d = machine.n_features
     rows = rng.normal(size=(5, d))
     rows[1] = 0

@@ -4,9 +4,9 @@
     path of a text model ──▶ libsvm/reader.py ─▶ Machine      libsvm/writer.py:  Machine ─▶ text model
     scikit-learn model ────▶ sklearn/reader.py ▶ Machine      sklearn/writer.py: Machine ─▶ fitted model
 
-`sklearn/` has one file for each family of models: svm, regression, multiclass, scalers, estimators (dormie's own). A
-model that cannot be read raises an `UnreadableModelError` that says what to do instead. scikit-learn is imported only
-when one of its models is read.
+`sklearn/` has one file for each family of models: svm, regression, multiclass, calibration, scalers, estimators
+(dormie's own). A model that cannot be read raises an `UnreadableModelError` that says what to do instead. scikit-learn
+is imported only when one of its models is read.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ def read(model: Any) -> Machine:
     Parameters
     ----------
     model : estimator, str, path-like or Machine
-        A fitted scikit-learn model (an SVM, kernel ridge, a Gaussian process regressor, a pipeline or search that ends
-        in one, ...), the path of a LIBSVM text model, or a machine, which is returned unchanged.
+        A fitted scikit-learn model (an SVM, kernel ridge, a Gaussian process regressor, a calibrated classifier, a
+        pipeline or search that ends in one, ...), the path of a LIBSVM text model, or a machine, which is returned
+        unchanged.
 
     Returns
     -------

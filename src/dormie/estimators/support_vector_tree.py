@@ -34,7 +34,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dormie.convert import read
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, require_one_machine
 from dormie.machine.kernel_memory import remembering
 from dormie.machine.rows import as_array, require_complete, require_finite
 from dormie.machine.rules import ClassRule
@@ -138,6 +138,7 @@ class SupportVectorTree(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"method must be 'fitted' or 'greedy', got {self.method!r}")
         self.estimator_ = self._trained(X, y)
         self.machine_ = read(self.estimator_)
+        require_one_machine(self.machine_, "SupportVectorTree")
         self._describe_rows()
         rows = self._rows(X)
         kernel = self.machine_.kernel

@@ -14,7 +14,7 @@ import numpy as np
 from dormie.machine.input_map import Affine
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
-from dormie.machine.rules import ClassRule, Probability, Rule
+from dormie.machine.rules import ClassRule, MostProbable, Probability, Rule
 from dormie.machine.typing import Floats, frozen_floats
 
 
@@ -110,6 +110,8 @@ class Machine:
         if len(self.points) != len(weights):
             raise ValueError(f"Machine: {len(self.points)} points but {len(weights)} rows of weights")
         self.rule.check_outputs(self.n_outputs)
+        if isinstance(self.rule, MostProbable):  # its map gives the probabilities too
+            object.__setattr__(self, "probability", Probability(self.rule.map))
 
     def _check_types(self) -> None:
         """Raise TypeError for a part of the wrong type, which would otherwise fail later with an unclear message."""
@@ -227,14 +229,16 @@ class Machine:
             If the input map is to change and the origin has one of its own.
         """
         machine, origin = replace(self, **changes), self.origin
-        probability = None if "rule" in changes else self.probability
+        probability = machine.probability if "rule" in changes else self.probability
         if origin is not None:
             if "input_map" in changes and origin.machine.input_map is not self.input_map:
                 raise ValueError(
                     "Machine: its origin has an input map of its own, and would be given that of the machine"
                 )
             origin = Origin(replace(origin.machine, **changes), origin.deviation)
-        return machine if origin is None and probability is None else machine._copied(origin, probability)
+        return (
+            machine if origin is None and probability is machine.probability else machine._copied(origin, probability)
+        )
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         # An unpickled machine goes through the constructor, which checks it and makes it read-only again.

@@ -13,11 +13,13 @@ import numpy as np
 
 from dormie.machine.kernels import Kernel
 from dormie.machine.machine import Machine, Origin
-from dormie.machine.rules import Probability, Rule
+from dormie.machine.rules import Probability, Rule, Value
 from dormie.machine.typing import Floats
 
+_OUTPUTS = Value(flat=False)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class SeveralKernels(Kernel):
     """The kernels of the members of a sum, which is evaluated member by member."""
 
@@ -30,15 +32,15 @@ class SeveralKernels(Kernel):
         raise TypeError("a sum of machines has no kernel of its own: evaluate its members")
 
     @property
-    def positive_semidefinite(self) -> bool:
-        return False
-
-    @property
     def nonnegative(self) -> bool:
         return False
 
-    def __str__(self) -> str:
-        return ", ".join(dict.fromkeys(map(str, self.kernels)))
+    @property
+    def positive_semidefinite(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"{len(self.kernels)} kernels of a sum"
 
 
 class MachineSum(Machine):
@@ -67,14 +69,15 @@ class MachineSum(Machine):
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
     >>> model = CalibratedClassifierCV(SVC(), ensemble=True).fit(X, y)  # five machines, each with a gamma of its own
-    >>> dormie.read(model)
-    MachineSum(5 machines, 268 points of 4 features, 15 outputs, MostProbable)
+    >>> machine = dormie.read(model)
+    >>> len(machine.members), machine.n_outputs
+    (5, 15)
     """
 
     members: tuple[Machine, ...]
 
     def __init__(self, members: Any, rule: Rule, feature_names: tuple[str, ...] | None = None) -> None:
-        members = tuple(members)
+        members = tuple(map(_without_rule, members))
         if not members:
             raise ValueError("MachineSum: there must be at least one machine")
         if any(member.kernel.is_python or not member.of_vectors for member in members):
@@ -131,6 +134,21 @@ class MachineSum(Machine):
         return (
             f"MachineSum({len(self.members)} machines, {self.n_points:,} points of {self.n_features} features, "
             f"{self.n_outputs:,} outputs, {type(self.rule).__name__})"
+        )
+
+
+def _without_rule(member: Machine) -> Machine:
+    """The member with the rule that all members have; it answers by its outputs."""
+    return member if member.rule == _OUTPUTS else member.changed(rule=_OUTPUTS)
+
+
+def require_one_machine(machine: Machine, what: str) -> None:
+    """Raise ValueError for a sum of machines, of which only the members can be taken."""
+    if isinstance(machine, MachineSum):
+        raise ValueError(
+            f"{what} takes one machine, and this is a sum of {len(machine.members)}, each with a kernel or scaling of "
+            "its own. Take its members one by one, or train with ensemble=False, or with a fixed gamma and rows scaled "
+            "beforehand"
         )
 
 

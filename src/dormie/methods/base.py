@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, MachineSum
 from dormie.machine.rules import ValueRule
 from dormie.machine.typing import Arrays, Booleans, Integers
 from dormie.methods.fitting import CalibratedFitting, CertifiedFitting
@@ -312,6 +312,8 @@ def needs_inner_product(name: str, machine: Machine) -> Usable:
     """Usable if the kernel is an inner product."""
     if machine.kernel.positive_semidefinite:
         return Usable()
+    if isinstance(machine, MachineSum):
+        return Usable(f"{name} serves one machine, not a sum of machines: leave it out")
     if machine.kernel.is_python:
         return Usable(
             f"{name} needs a kernel known to be positive semi-definite; if the function is, say so: "

@@ -144,7 +144,7 @@ def _margins(member: Machine, rule: Rule, rows: Any) -> Floats:
     """The margins of a machine, or of a member of a sum under the rule of the sum."""
     found = margin_of(member, rule)
     if not found:
-        return np.zeros((1, member.n_outputs))
+        return np.zeros((rows.shape[0], member.n_outputs))
     margins = [found(np.linalg.norm(part, axis=1)) for _, part in blocks(member, rows)]
     return np.concatenate([np.empty((0, member.n_outputs)), *margins])
 

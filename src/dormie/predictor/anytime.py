@@ -94,7 +94,7 @@ def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Fl
 def _change(machine: Machine, rows: Any) -> Floats:
     """The largest change of the outputs by rewriting."""
     if machine.origin is None:
-        return np.zeros((1, machine.n_outputs))
+        return np.zeros((rows.shape[0], machine.n_outputs))
     with np.errstate(over="ignore"):
         return machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
 

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
@@ -497,7 +496,6 @@ REFUSED = [
     (lambda: make_pipeline(ClippingScaler(), SVC()).fit(X, TWO), "ClippingScaler has a transform method of its own"),
     (lambda: OneVsOneClassifier(SVC()).fit(X, FOUR), "Fit an SVC, which is one-vs-one itself"),
     (lambda: OutputCodeClassifier(SVC(), random_state=0).fit(X, FOUR), "Fit an SVC or a OneVsRestClassifier"),
-    (lambda: CalibratedClassifierCV(SVC(), cv=2).fit(X, TWO), "Compile the model inside it"),
     (lambda: GaussianProcessClassifier(optimizer=None).fit(X, TWO), "Fit an SVC instead"),
     (lambda: TransformedTargetRegressor(SVR()).fit(X, VALUES), "Compile model.regressor_"),
     (lambda: LogisticRegression(max_iter=5000).fit(X, TWO), "none of SVC, .*build a dormie.Machine"),

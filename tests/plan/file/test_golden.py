@@ -43,7 +43,8 @@ def test_every_field_is_as_it_was(name: str) -> None:
     assert [stage.name for stage in plan.stages] == expected["stages"]
     assert [stage.certified for stage in plan.stages] == expected.get("certified", [True])
     assert list(plan.cascade.cautions) == expected.get("cautions", [1.0])
-    assert repr(plan.guarantee) == expected["guarantee"]
+    # Risks had no tolerance then.
+    assert repr(plan.guarantee).replace(", tolerance=None", "") == expected["guarantee"]
     assert [source.description, source.points, source.versions] == expected["source"]
     assert plan.rewrites == tuple(expected["rewrites"])
 
@@ -103,7 +104,7 @@ def test_a_plan_with_every_stage_answers_as_it_did(name: str) -> None:
     expected = json.loads((GOLDEN / f"{name}.json").read_text("ascii"))
     rows = np.array(expected["rows"])
     assert [stage.name for stage in predictor.plan.stages] == expected["stages"]
-    assert set(expected["stages"]) == METHODS.keys() - {"fake", "champion", "regions"}  # these came later
+    assert set(expected["stages"]) == METHODS.keys() - {"fake", "champion", "refinement", "regions"}  # these came later
     assert predictor.predict(rows).tolist() == expected["labels"]
     trace = predictor.trace(rows)
     assert trace.stage.tolist() == expected["stage"]

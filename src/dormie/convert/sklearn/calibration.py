@@ -12,7 +12,7 @@ import numpy as np
 from dormie.convert.sklearn.common import unreadable
 from dormie.convert.sklearn.multiclass import joined, same_kernel
 from dormie.machine import Machine, MachineSum
-from dormie.machine.rules import MostProbable, OneVsOneVote, Probability, Rule
+from dormie.machine.rules import MostProbable, OneVsOneVote, Rule
 from dormie.machine.rules.probability import Calibrated, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 from dormie.machine.rules.probability.calibrators import Calibrator
 
@@ -26,7 +26,7 @@ def calibrated(model: Any, machines: list[Machine]) -> Machine:
     maps = [_map(model, member, machine) for member, machine in zip(members, machines, strict=True)]
     found = maps[0] if len(maps) == 1 else Mean(tuple(maps))
     rule = MostProbable(model.classes_, found)
-    return _one_machine(model, machines, rule).with_probability(Probability(found))
+    return _one_machine(model, machines, rule)
 
 
 def _one_machine(model: Any, machines: list[Machine], rule: Rule) -> Machine:

@@ -56,7 +56,7 @@ def _estimator(machine: Machine, one_class: bool) -> Any:
             return _one_vs_rest(machine, machine.rule, parameters)
         case Argmax():
             return _estimator(_difference(machine, machine.rule), one_class)
-    raise ValueError(f"scikit-learn has no model that answers by {machine.rule}. {_STAY}")
+    raise ValueError(f"scikit-learn has no model that answers by the rule {type(machine.rule).__name__}. {_STAY}")
 
 
 def _parameters(kernel: Kernel) -> dict[str, Any]:

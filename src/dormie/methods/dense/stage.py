@@ -138,8 +138,8 @@ class Float32Dense(_FullSumStage):
     words = "the full sum, in float32"
 
     def __init__(self, machine: Machine, full_sum: FullSum | None = None) -> None:
-        if isinstance(machine.rule, ValueRule):
-            raise ValueError("dense: values are never those of float32 alone")
+        if not backend.decides(machine) or isinstance(machine.rule, ValueRule):
+            raise ValueError(f"dense(float32) cannot decide by the rule {type(machine.rule).__name__}")
         super().__init__(machine, full_sum)
 
     def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - nothing is measured

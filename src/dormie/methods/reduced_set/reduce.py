@@ -15,9 +15,9 @@ import numpy as np
 
 from dormie.convert import read
 from dormie.convert.libsvm.writer import is_one_class, write_libsvm
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, require_one_machine
 from dormie.machine.rows import check_rows, require_finite
-from dormie.machine.rules import ClassRule
+from dormie.machine.rules import ClassRule, MostProbable
 from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set.derivatives import require_derivative
 from dormie.methods.reduced_set.errors import Distance, Errors
@@ -110,6 +110,8 @@ class Reduction:
         rule = self.machine.rule
         if not isinstance(rule, ClassRule):
             raise ValueError("a regressor has no threshold: refit_threshold is for classifiers")
+        if isinstance(rule, MostProbable):
+            raise ValueError("the thresholds of a calibrated classifier are in its map: calibrate the reduced model")
         rows = check_rows(X, self.machine)
         if not rows.shape[0]:
             raise ValueError("there are no rows in X to refit the threshold on: pass some, with their labels")
@@ -254,6 +256,7 @@ def reduce(
     """
     _check_size(n)
     original = read(model)
+    require_one_machine(original, "dormie.reduce")
     require_derivative(original.kernel)
     objective = chosen_objective(original, objective, method, start, rows)
     exact = _without_loss(original, n)

@@ -168,6 +168,8 @@ class CalibratedReducedSet(_LevelsStage, CalibratedStage):
         return len(self.sizes) == 1
 
     def rungs(self, caution: float) -> list[Rung]:
+        require_caution(caution)
+
         def interval(rows: Any, level: int) -> tuple[Floats, Floats]:
             middle, radius = self._core.interval(rows, level)
             return middle - caution * radius, middle + caution * radius

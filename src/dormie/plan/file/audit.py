@@ -41,16 +41,16 @@ _SCHEMA: dict[str, Kinds] = {
 }
 _OPTIONAL: dict[str, Kinds] = {"note": str, "guess": dict, "values": dict}
 _VALUES: dict[str, Kinds] = {"rule": dict, "stages": list, "guarantee": dict, "trials": list}
-_MACHINE: dict[str, Kinds] = {
+_OF_ROWS: dict[str, Kinds] = {"rule": dict, "feature_names": (list, type(None))}
+_FUNCTION: dict[str, Kinds] = {
     "kernel": dict,
-    "rule": dict,
     "points": str,
     "weights": str,
     "bias": str,
     "input_map": (dict, type(None)),
-    "feature_names": (list, type(None)),
     "blas_products": bool,
 }
+_MOST_MEMBERS = 256  # of a sum of machines
 _STAGE: dict[str, Kinds] = {"name": str, "certified": bool, "caution": float, "numbers": dict, "arrays": dict}
 _Shapes = list[tuple[str, tuple[int, ...]]]  # names of arrays, each with the shape it must have
 _ORIGIN: dict[str, Kinds] = {
@@ -72,7 +72,7 @@ def audit(document: Document) -> None:
     _audit_protocol(schema)
     require_fields(schema, "schema.json", _SCHEMA, optional=_OPTIONAL)
     audit_arrays(schema["arrays"], document.arrays)
-    used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema["stages"], "stages", schema)
+    used = _audit_machine(schema) + _audit_stages(schema["stages"], "stages", schema)
     if "guess" in schema:
         used += _audit_stage(schema["guess"], "guess", schema)
     if "values" in schema:
@@ -115,18 +115,43 @@ def _audit_protocol(schema: dict[str, Any]) -> None:
 
 
 def _audit_machine(schema: dict[str, Any]) -> list[str]:
-    """Check the machine, and return the names of the arrays it refers to."""
+    """Check the machine, or the sum of machines, and return the names of the arrays it refers to."""
     machine = schema["machine"]
-    require_fields(machine, "machine", _MACHINE)
-    _audit_kernel(machine["kernel"], schema)
-    count, d = _shape(machine["points"], "machine.points", schema, 2)
-    _, c = _shape(machine["weights"], "machine.weights", schema, 2)
-    used: _Shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
-    used += _audit_input_map(machine["input_map"], "machine.input_map", d)
-    _require_shapes(used, schema)
+    if "members" in machine:
+        require_fields(machine, "machine", _OF_ROWS | {"members": list})
+        used = _audit_members(machine["members"], schema)
+    else:
+        require_fields(machine, "machine", _OF_ROWS | _FUNCTION)
+        used = _audit_function(machine, schema["origin"], "machine", "origin", schema)
     if machine["feature_names"] is not None:
         _require_names(machine["feature_names"], "machine.feature_names")
-    return [reference for reference, _ in used] + _audit_rule(machine["rule"], "machine.rule", schema, RULES)
+    return used + _audit_rule(machine["rule"], "machine.rule", schema, RULES)
+
+
+def _audit_members(members: list[Any], schema: dict[str, Any]) -> list[str]:
+    """Check the members of a sum, and return the names of the arrays they refer to."""
+    if schema["origin"] is not None or not 1 <= len(members) <= _MOST_MEMBERS:
+        raise PlanFileError(f"machine.members must be 1 to {_MOST_MEMBERS} machines, each with an origin of its own")
+    used = []
+    for number, member in enumerate(members):
+        where = f"machine.members[{number}]"
+        require_fields(member, where, _FUNCTION | {"origin": (dict, type(None))})
+        used += _audit_function(member, member["origin"], where, f"{where}.origin", schema)
+    return used
+
+
+def _audit_function(
+    machine: dict[str, Any], origin: dict[str, Any] | None, where: str, where_origin: str, schema: dict[str, Any]
+) -> list[str]:
+    """Check what gives outputs, and return the names of the arrays it refers to."""
+    _audit_kernel(machine["kernel"], f"{where}.kernel", schema)
+    count, d = _shape(machine["points"], f"{where}.points", schema, 2)
+    _, c = _shape(machine["weights"], f"{where}.weights", schema, 2)
+    used: _Shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
+    used += _audit_input_map(machine["input_map"], f"{where}.input_map", d)
+    used += [] if origin is None else _audit_origin(origin, where_origin, d, c, schema)
+    _require_shapes(used, schema)
+    return [reference for reference, _ in used]
 
 
 def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
@@ -140,19 +165,13 @@ def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _S
     return [(reference, (d,)) for reference in references]
 
 
-def _audit_origin(schema: dict[str, Any]) -> list[str]:
-    """Check the origin, and return the names of the arrays it refers to."""
-    if (origin := schema["origin"]) is None:
-        return []
-    require_fields(origin, "origin", _ORIGIN)
-    _, d = _shape(schema["machine"]["points"], "machine.points", schema, 2)
-    _, c = _shape(schema["machine"]["weights"], "machine.weights", schema, 2)
-    count, _ = _shape(origin["points"], "origin.points", schema, 2)
+def _audit_origin(origin: dict[str, Any], where: str, d: int, c: int, schema: dict[str, Any]) -> _Shapes:
+    """Check the origin, and return the arrays it refers to with the shapes they must have."""
+    require_fields(origin, where, _ORIGIN)
+    count, _ = _shape(origin["points"], f"{where}.points", schema, 2)
     used: _Shapes = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
     used += [(origin[name], (c,)) for name in ("bias", "constant", "slope")]
-    used += _audit_input_map(origin["input_map"], "origin.input_map", d)
-    _require_shapes(used, schema)
-    return [reference for reference, _ in used]
+    return used + _audit_input_map(origin["input_map"], f"{where}.input_map", d)
 
 
 def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
@@ -203,10 +222,10 @@ def _unknown(where: str, name: Any, defined: list[str], schema: dict[str, Any]) 
     )
 
 
-def _audit_kernel(kernel: dict[str, Any], schema: dict[str, Any]) -> None:
-    _audit_form(kernel, "machine.kernel", KERNELS, schema)
+def _audit_kernel(kernel: dict[str, Any], where: str, schema: dict[str, Any]) -> None:
+    _audit_form(kernel, where, KERNELS, schema)
     if kernel["name"] == "normalized":
-        _audit_form(kernel["kernel"], "machine.kernel.kernel", PLAIN_KERNELS, schema)
+        _audit_form(kernel["kernel"], f"{where}.kernel", PLAIN_KERNELS, schema)
 
 
 def _audit_rule(rule: dict[str, Any], where: str, schema: dict[str, Any], forms: dict[str, Form]) -> list[str]:

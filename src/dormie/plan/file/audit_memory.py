@@ -23,13 +23,13 @@ _LABEL = 100  # bytes of a label held as a Python string
 def audit_memory(document: Document) -> None:
     """Raise PlanFileError if the plan would take far more memory than its arrays take in the file."""
     schema = document.schema
-    size = _size(schema)
+    sizes = _sizes(schema)
     values = schema.get("values", {"rule": {}, "stages": []})
     stages = [*schema["stages"], *([schema["guess"]] if "guess" in schema else []), *_own_stages(values["stages"])]
     labels = _labels(schema["machine"]["rule"], schema) + _labels(values["rule"], schema)
-    memory = labels + sum(_stage_memory(stage, size, schema) for stage in stages)
+    memory = labels + sum(_stage_memory(stage, sizes, schema) for stage in stages)
     stored = sum(len(raw) for raw in document.arrays.values())
-    most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points else 0)
+    most = _TIMES * stored + _SPARE + sum(_TILES * size.features for size in sizes if size.points)
     if memory > most:
         raise PlanFileError(
             f"the plan would take {memory:,} bytes of memory, and of a file with {stored:,} bytes of arrays it may "
@@ -37,10 +37,14 @@ def audit_memory(document: Document) -> None:
         )
 
 
-def _size(schema: dict[str, Any]) -> Size:
+def _sizes(schema: dict[str, Any]) -> list[Size]:
+    """The size of the machine, or those of the members of a sum."""
     machine, arrays = schema["machine"], schema["arrays"]
-    points, features = arrays[machine["points"]]["shape"]
-    return Size(points, features, arrays[machine["weights"]]["shape"][1])
+    shapes = [
+        (*arrays[each["points"]]["shape"], arrays[each["weights"]]["shape"][1])
+        for each in machine.get("members", [machine])
+    ]
+    return [Size(points, features, outputs) for points, features, outputs in shapes]
 
 
 def _own_stages(stages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,9 +52,9 @@ def _own_stages(stages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return stages[:-1] if stages and stages[-1]["name"] == Dense.name else stages
 
 
-def _stage_memory(stage: dict[str, Any], size: Size, schema: dict[str, Any]) -> int:
+def _stage_memory(stage: dict[str, Any], sizes: list[Size], schema: dict[str, Any]) -> int:
     shapes = {name: schema["arrays"][reference]["shape"] for name, reference in stage["arrays"].items()}
-    return stage_type(stage).memory(size, shapes)
+    return sum(stage_type(stage).memory(size, shapes) for size in sizes)
 
 
 def _labels(rule: dict[str, Any], schema: dict[str, Any]) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy.typing as npt
 
 from dormie.errors import PlanFileError
-from dormie.machine import Affine, Machine, Origin
+from dormie.machine import Affine, Machine, MachineSum, Origin
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
-from dormie.machine.rules import Rule
+from dormie.machine.rules import Rule, Value
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.numerics.rounding import source_margin
@@ -70,16 +70,32 @@ def _build(described: dict[str, Any], forms: dict[str, Form], **built: Any) -> A
 
 
 def _machine(document: Document) -> Machine:
-    described, origin = document.schema["machine"], document.schema["origin"]
-    names = described["feature_names"]
+    described = document.schema["machine"]
+    rule = _rule(described["rule"], document)
+    names = None if described["feature_names"] is None else tuple(described["feature_names"])
+    if "members" not in described:
+        return _function(described, document.schema["origin"], rule, names, document)
+    outputs = Value(flat=False)
+    members = [_function(member, member["origin"], outputs, None, document) for member in described["members"]]
+    return MachineSum(members, rule, names)
+
+
+def _function(
+    described: dict[str, Any],
+    origin: dict[str, Any] | None,
+    rule: Rule,
+    names: tuple[str, ...] | None,
+    document: Document,
+) -> Machine:
+    """A machine, or a member of a sum."""
     machine = Machine(
         kernel=_kernel(described["kernel"]),
         points=_array(described["points"], document),
         weights=_array(described["weights"], document),
         bias=_array(described["bias"], document),
-        rule=_rule(described["rule"], document),
+        rule=rule,
         input_map=_input_map(described["input_map"], document),
-        feature_names=None if names is None else tuple(names),
+        feature_names=names,
         blas_products=described["blas_products"],
     )
     if origin is None:

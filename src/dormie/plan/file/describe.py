@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie._version import __version__
-from dormie.machine import Affine, Machine
+from dormie.machine import Affine, Machine, MachineSum
 from dormie.machine.kernels import Kernel, Normalized
 from dormie.machine.rules import ClassRule, DecisionValue, MostProbable, OneClassSign, Probability, Rule, Threshold
 from dormie.methods.base import Stage
@@ -28,7 +28,7 @@ def describe(plan: Plan) -> Document:
         "protocol": PROTOCOL,
         "dormie": __version__,
         "machine": _machine(plan.machine, members),
-        "origin": _origin(plan.machine, members),
+        "origin": _origin(plan.machine, members, "origin"),
         "stages": [_stage(*entry, str(number), members) for number, entry in enumerate(plan.cascade)],
         "guarantee": _guarantee(plan.guarantee),
         "source": _source(plan.source),
@@ -70,20 +70,31 @@ class _Arrays:
 
 
 def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
+    names = machine.feature_names
     described: dict[str, Any] = {
-        "kernel": _kernel(machine.kernel),
         "rule": _rule(machine.rule, members, "machine"),
-        "input_map": None,
-        "feature_names": None,
-        "blas_products": bool(machine.blas_products),
+        "feature_names": None if names is None else [str(name) for name in names],
     }
-    for name in ("points", "weights", "bias"):
-        described[name] = members.add(f"machine/{name}", getattr(machine, name))
-    if machine.input_map is not None:
-        described["input_map"] = _input_map(machine.input_map, members, "machine")
-    if machine.feature_names is not None:
-        described["feature_names"] = [str(name) for name in machine.feature_names]
-    return described
+    if isinstance(machine, MachineSum):
+        return described | {"members": [_member(each, number, members) for number, each in enumerate(machine.members)]}
+    return described | _function(machine, members, "machine")
+
+
+def _member(machine: Machine, number: int, members: _Arrays) -> dict[str, Any]:
+    """A member of a sum of machines, with an origin of its own."""
+    folder = f"members/{number}"
+    return _function(machine, members, folder) | {"origin": _origin(machine, members, f"{folder}/origin")}
+
+
+def _function(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any]:
+    """What gives the outputs of a machine."""
+    input_map = machine.input_map
+    return {
+        "kernel": _kernel(machine.kernel),
+        "input_map": None if input_map is None else _input_map(input_map, members, folder),
+        "blas_products": bool(machine.blas_products),
+        **{name: members.add(f"{folder}/{name}", getattr(machine, name)) for name in ("points", "weights", "bias")},
+    }
 
 
 def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
@@ -98,17 +109,17 @@ def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
     }
 
 
-def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
+def _origin(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any] | None:
     """The origin without what it shares with the machine: kernel, rule and feature names."""
     if (origin := machine.origin) is None:
         return None
     source, deviation = origin.machine, origin.deviation.without_infinity()
-    described = {name: members.add(f"origin/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
+    described = {name: members.add(f"{folder}/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
     return {
         **described,
-        "input_map": None if source.input_map is None else _input_map(source.input_map, members, "origin"),
-        "constant": members.add("origin/constant", deviation.constant),
-        "slope": members.add("origin/slope", deviation.slope),
+        "input_map": None if source.input_map is None else _input_map(source.input_map, members, folder),
+        "constant": members.add(f"{folder}/constant", deviation.constant),
+        "slope": members.add(f"{folder}/slope", deviation.slope),
         "gain": float(deviation.gain),
         "start": float(deviation.start),
         "degree": int(deviation.degree),

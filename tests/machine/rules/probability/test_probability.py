@@ -31,7 +31,7 @@ def boxes(draw: Any) -> tuple[ProbabilityMap, Floats, Floats, Floats]:
 
 
 @given(case=boxes())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_bounds_contain_the_probabilities_of_all_outputs_between(
     case: tuple[ProbabilityMap, Floats, Floats, Floats],
 ) -> None:
@@ -45,7 +45,7 @@ def test_bounds_contain_the_probabilities_of_all_outputs_between(
 
 
 @given(case=boxes())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_settled_label_is_the_label_of_all_outputs_between(
     case: tuple[ProbabilityMap, Floats, Floats, Floats],
 ) -> None:
