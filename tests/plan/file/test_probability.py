@@ -104,7 +104,7 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
     "values that are classes": (
         "temperature",
         lambda s: s["values"].update(rule={**copy.deepcopy(_map(s)["scores"])}),
-        "each of its arrays just once|gives values",
+        "each of its arrays just once|belongs to a plan that gives classes",
     ),
     "a promise of another": (
         "platt",
