@@ -59,7 +59,7 @@ class _TellsSides(StageByHand, CalibratedStage):
 def _expected_wrong(takes: Floats, cautions: Floats) -> Floats:
     """How many rows are expected to be wrong at each caution; all are of class 0."""
     chances = decay_probabilities(
-        _TellsSides(takes), cautions.tolist(), takes[:, None], np.zeros(len(takes), dtype=int)
+        Sign(np.arange(2)), _TellsSides(takes), cautions.tolist(), takes[:, None], np.zeros(len(takes), dtype=int)
     )
     return np.array([each.sum() for each in chances])
 
@@ -85,7 +85,7 @@ def test_chances_of_stages_that_only_tell_sides_fall_with_caution(moons: tuple[S
     outputs = FullSum(machine).outputs(rows)
     cautions = [0.1, 0.5, 1.0, 2.0]
     stage = LinearFilter.fit(machine, rows)
-    found = decay_probabilities(stage, cautions, rows, machine.rule.answer(outputs))
+    found = decay_probabilities(Sign(np.arange(2)), stage, cautions, rows, machine.rule.answer(outputs))
     totals = [float(chances.sum()) for chances in found]
     assert totals == sorted(totals, reverse=True)
     seen = stage.decide(rows, 0.1)

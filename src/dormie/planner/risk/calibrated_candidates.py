@@ -30,7 +30,7 @@ def candidates(fitting: CalibratedFitting, options: Options) -> Iterator[Candida
         elif (chances := stage.chances(measuring.rows, measuring.outputs)) is not None:
             probabilities = [chances] * len(_CAUTIONS)
         else:
-            probabilities = decay_probabilities(stage, _CAUTIONS, measuring.rows, right)
+            probabilities = decay_probabilities(machine.rule, stage, _CAUTIONS, measuring.rows, right)
         yield Candidate(stage, _CAUTIONS, probabilities)
 
 

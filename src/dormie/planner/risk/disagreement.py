@@ -36,13 +36,14 @@ def exchange_probabilities(rule: Rule, estimates: Floats, outputs: Floats, seed:
 
 
 def decay_probabilities(
-    stage: CalibratedStage, cautions: Sequence[float], rows: Any, right: npt.NDArray[Any]
+    rule: Rule, stage: CalibratedStage, cautions: Sequence[float], rows: Any, right: npt.NDArray[Any]
 ) -> list[Floats]:
     """For every caution (ascending), each row's probability of being settled wrongly: equal for all settled rows."""
     found = [stage.decide(rows, caution) for caution in cautions]
     settled = np.array([each.settled for each in found], dtype=bool)
-    differ = stage.machine.rule.differ
-    wrong = np.array([np.sum(mine & differ(each.answers, right)) for mine, each in zip(settled, found, strict=True)])
+    wrong = np.array(
+        [np.sum(mine & rule.differ(each.answers, right)) for mine, each in zip(settled, found, strict=True)]
+    )
     expected = exponential_decay(np.asarray(cautions), wrong.astype(np.float64))
     shares = expected / np.maximum(settled.sum(axis=1), 1)
     return [np.asarray(share * mine) for share, mine in zip(shares, settled, strict=True)]
