@@ -71,20 +71,34 @@ inline std::optional<NewNumbers> numbers_of(const std::vector<ptrdiff_t> &rows) 
 // Checked rows as Python has them: an array, or a SciPy matrix in CSR form. Keeps the arrays alive.
 class RowsArgument {
   public:
+    RowsArgument() = default;
     explicit RowsArgument(nb::handle rows) {
-        if (matrix_.view(rows)) {
-            rows_ = strided(matrix_);
-            return;
-        }
-        if (!nb::hasattr(rows, "indptr")) throw nb::type_error("rows must be a matrix, or in CSR form");
+        if (!take_array(rows) && !take_csr(rows)) throw nb::type_error("rows must be a matrix, or in CSR form");
+    }
+
+    const Rows &operator*() const { return *rows_; }
+    const Rows *operator->() const { return rows_.get(); }
+
+    // False, where it is no array that can be read as it is.
+    bool take_array(nb::handle rows) {
+        if (!matrix_.view(rows)) return false;
+        rows_ = strided(matrix_);
+        return true;
+    }
+
+    // False, where it is no matrix in CSR form.
+    bool take_csr(nb::handle rows) {
+        if (!nb::hasattr(rows, "indptr")) return false;
         const char *names[] = {"data", "indices", "indptr"};
         for (int i = 0; i < 3; i++)
             if (!parts_[i].view(rows.attr(names[i])) || !parts_[i].is_vector())
                 throw nb::type_error("CSR rows: data, indices and indptr must be contiguous vectors");
-        rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(rows.attr("shape")[1]));
+        const nb::object shape = rows.attr("shape");
+        rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(shape[1]));
+        if (nb::cast<ptrdiff_t>(shape[0]) != rows_->n)
+            throw nb::value_error("CSR rows: the shape and indptr do not say the same number of rows");
+        return true;
     }
-
-    const Rows &operator*() const { return *rows_; }
 
   private:
     template <class Number> static std::unique_ptr<Rows> strided_of(const ArrayView &x) {
@@ -109,6 +123,7 @@ class RowsArgument {
     template <class T, class I>
     static std::unique_ptr<Rows> csr_of(const ArrayView &data, const ArrayView &indices, const ArrayView &indptr,
                                         ptrdiff_t d) {
+        if (*static_cast<const I *>(indptr.data()) != 0) throw nb::value_error("CSR rows: indptr must start at 0");
         return std::make_unique<CsrRows<T, I>>(
             static_cast<const T *>(data.data()), static_cast<const I *>(indices.data()),
             static_cast<const I *>(indptr.data()), indptr.shape(0) - 1, d, data.shape(0));

@@ -144,12 +144,12 @@ class Predictor:
             If rows are NaN, infinite, or of the wrong shape, if `out` does not fit the rows or the labels, or if the
             deadline is NaN.
         """
-        machine = self.plan.machine
         if deadline is None:
-            rows = check_rows(X, machine)
-            room = self._rooms.new(rows.shape[0]) if out is None else self._rooms.within(out, rows.shape[0])
-            self._fill(room, rows, self.threads if threads is None else _threads(threads))
-            return self._rooms.returned(room) if out is None else out
+            most = self.threads if threads is None else _threads(threads)
+            if out is None and (answers := self._in_one_call(X, most)) is not None:
+                return answers
+            return self._checked(X, out, most)
+        machine = self.plan.machine
         if out is not None or threads is not None:
             raise ValueError("out and threads cannot be given with a deadline: leave them out")
         end = time.perf_counter() + _seconds(deadline)
@@ -157,6 +157,17 @@ class Predictor:
         require_finite_vectors(rows, machine)
         answers, settled = answers_by(end, self.plan, rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
+
+    def _checked(self, X: Any, out: npt.NDArray[Any] | None, threads: int) -> npt.NDArray[Any]:
+        """The answers of rows of any kind."""
+        rows = check_rows(X, self.plan.machine)
+        room = self._rooms.new(rows.shape[0]) if out is None else self._rooms.within(out, rows.shape[0])
+        self._fill(room, rows, threads)
+        return self._rooms.returned(room) if out is None else out
+
+    @cached_property
+    def _in_one_call(self) -> Callable[[Any, int], npt.NDArray[Any] | None]:
+        return cascade.in_one_call(self.plan.cascade)
 
     @cached_property
     def _rooms(self) -> Rooms:
@@ -371,6 +382,9 @@ class Predictor:
         partial_sums = self._partial_sums if not own or 2 * budget >= points else []  # few terms bound little
         return [*own, *partial_sums, self._dense]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_in_one_call"}  # native: made again
+
     def __repr__(self) -> str:
         return (
             f"Predictor of {printable(self.plan.source.description)}\n"
@@ -415,6 +429,10 @@ class AuditedPredictor(Predictor):
     def status(self) -> Status:
         """What the audit has found so far."""
         return self._audit.status
+
+    @cached_property
+    def _in_one_call(self) -> Callable[[Any, int], npt.NDArray[Any] | None]:
+        return cascade.never  # the audit must see every row
 
     def _fill(self, room: Room, rows: Any, threads: int) -> None:
         found = cascade.run(self.plan.cascade, rows, threads)
