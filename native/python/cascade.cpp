@@ -169,7 +169,7 @@ void bind_cascade(nb::module_ &m) {
     nb::class_<BoundAnswers>(m, "Answers", "The answers of a cascade, in new arrays: what `predict` returns.")
         .def(nb::init<std::shared_ptr<BoundCascade>, nb::object, bool, nb::object>(), "cascade"_a, "labels"_a.none(),
              "flat"_a, "finish"_a)
-        .def("of", &BoundAnswers::of, "rows"_a, "threads"_a,
+        .def("of", &BoundAnswers::of, "rows"_a.none(), "threads"_a,
              "The answers of rows that are an array or a CSR matrix as it is, of the right width; None for others. "
              "What the cascade leaves open, finish(rows, answers, open) answers.");
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,7 @@ from dormie.methods.tree.stage import TreeWalk
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source
-from dormie.predictor.cascade import CascadeResult, run, run_in_python
+from dormie.predictor.cascade import CascadeResult, in_one_call, run, run_in_python
 from tests.methods.stages import StageByHand
 from tests.properties.strategies import by_hand
 
@@ -254,3 +255,58 @@ def test_stages_of_different_machines_make_no_cascade() -> None:
     wide = replace(one, points=np.zeros((300, 9)))
     with pytest.raises(ValueError, match="must be of one machine"):
         _ = Cascade.of(FastStopping(one), Dense(wide)).native
+
+
+@settings(max_examples=40)
+@given(case=_plans(), dtype=st.sampled_from(TYPES), sparse=st.booleans())
+def test_usual_rows_are_answered_in_one_call(case: tuple[Plan, Floats], dtype: str, sparse: bool) -> None:
+    """One by one and together, and as the call that checks rows of any kind answers them."""
+    plan, rows = case
+    rows = rows[:60].astype(dtype)
+    given_rows = scipy.sparse.csr_array(rows.astype(np.float64)) if sparse else rows
+    fast = dormie.Predictor(plan)
+    at_once, found = in_one_call(plan.cascade), fast.predict(given_rows)
+    if sparse or dtype not in ("int64", "uint32"):  # which are converted first
+        np.testing.assert_array_equal(at_once(given_rows, 0), found, strict=True)
+    out = np.empty_like(found)
+    np.testing.assert_array_equal(fast.predict(given_rows, out=out), found, strict=True)
+    alone = [fast.predict(given_rows[i : i + 1]) for i in range(len(rows))]
+    np.testing.assert_array_equal(np.concatenate(alone), found, strict=True)
+
+
+class _Relative(scipy.sparse.csr_array):  # type: ignore[misc]
+    """Somebody's own kind of matrix."""
+
+
+def test_unusual_rows_are_left_to_the_checks() -> None:
+    machine = _machine("sign", 8, False, RBF(0.05), 3)
+    plan = _plan(machine, [FastStopping(machine)])
+    rows = _rows(8, 20, 0)
+    at_once = in_one_call(plan.cascade)
+    csr = scipy.sparse.csr_array(rows)
+    for unusual in (
+        rows.tolist(),
+        np.ma.masked_array(rows),
+        rows.astype(np.int64),
+        rows.astype(">f8"),
+        rows[:, :7],
+        rows[0],
+        rows.view(np.matrix),
+        None,
+        csr.tocsc(),
+        csr.astype(np.int64),
+        _Relative(csr),
+    ):
+        assert at_once(unusual, 0) is None
+    for part in ("data", "indices", "indptr"):
+        broken = csr.copy()
+        setattr(broken, part, getattr(broken, part).astype(np.float32)[1:])
+        assert at_once(broken, 0) is None
+
+
+def test_a_predictor_that_answered_can_be_pickled() -> None:
+    machine = _machine("values", 8, False, RBF(0.05), 3)
+    fast = dormie.Predictor(_plan(machine, []))
+    rows = _rows(8, 20, 0)
+    values = fast.predict(rows)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fast)).predict(rows), values)
