@@ -33,6 +33,16 @@ class Cascade:
         Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. Returns the numbers of the open rows (None if there are none), which are not written.
         """
 
+class Answers:
+    """The answers of a cascade, in new arrays: what `predict` returns."""
+
+    def __init__(self, cascade: Cascade, labels: object | None, flat: bool, finish: object) -> None: ...
+
+    def of(self, rows: object | None, threads: int) -> object:
+        """
+        The answers of rows that are an array or a CSR matrix as it is, of the right width; None for others. What the cascade leaves open, finish(rows, answers, open) answers.
+        """
+
 class Champion:
     """A class that wins all its pairs of a one-vs-one vote."""
 

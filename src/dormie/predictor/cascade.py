@@ -117,10 +117,11 @@ def in_one_call(cascade: Cascade) -> Callable[[Any, int], npt.NDArray[Any] | Non
     if native is None or (labels is not None and labels.dtype.hasobject):
         return never
     flat = rule.labels(np.empty((1, cascade.stages[-1].machine.n_outputs))).ndim == 1 if labels is None else True
-    return backend.extension.Answers(native, labels, flat, partial(_finish, cascade)).of
+    answers: Callable[[Any, int], Any] = backend.extension.Answers(native, labels, flat, partial(_finish, cascade)).of
+    return answers
 
 
-def never(rows: Any, threads: int) -> None:  # noqa: ARG001 - in place of `Answers.of`
+def never(rows: Any, threads: int) -> None:
     """What to call where no rows can be answered in one call."""
 
 

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats
-from dormie.machine.rows import check_rows, require_finite_vectors
+from dormie.machine.rows import check_rows, require_finite_vectors, some
 from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
+from dormie.numerics.reference import settled_between
 from dormie.plan import file
 from dormie.plan.explain import explain
 from dormie.plan.plan import Plan
@@ -199,6 +200,38 @@ class Predictor:
         """
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
+
+    def predict_with_decision(self, X: Any) -> tuple[npt.NDArray[Any], Floats]:
+        """Return labels and decision values, from one pass over the full sum.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            The labels of the full machine: those of `predict`, except that a plan with a risk may give another label
+            to a few rows. The values of a regressor.
+        decision : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            What `decision_function` returns.
+
+        Raises
+        ------
+        TypeError
+            If rows are of the wrong type.
+        ValueError
+            If rows are NaN, infinite, or of the wrong shape.
+        """
+        machine, rule = self.plan.machine, self.plan.machine.rule
+        rows = check_rows(X, machine)
+        outputs, radius = self._dense.full_sum.interval(rows)
+        answers = rule.answer(outputs)
+        close = np.flatnonzero(~settled_between(machine, rows, outputs - radius, outputs + radius))
+        if len(close):
+            answers[close] = self._dense.decide(some(rows, close)).answers
+        return rule.labels(answers), rule.decision(outputs)
 
     def interval(self, X: Any, budget: int | None = None) -> tuple[Floats, Floats]:
         """Return certified intervals of the outputs.
