@@ -12,6 +12,7 @@
 | nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
 | regions       | certified               | classifier, positive semi-definite kernel     | DeCoste 2002            |
+| scores        | calibrated              | 3+ classes, p.s.d. kernel, not in Python      |                         |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
 A Python function as kernel is positive semi-definite if the user states so. A certified stage is always right;
@@ -27,7 +28,17 @@ To add a method, add a folder and a line in `METHODS`.
 
 from __future__ import annotations
 
-from dormie.methods import champion, dense, fast_stopping, geometry, linear_filter, nearest, reduced_set, regions
+from dormie.methods import (
+    champion,
+    dense,
+    fast_stopping,
+    geometry,
+    linear_filter,
+    nearest,
+    reduced_set,
+    regions,
+    scores,
+)
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
@@ -43,6 +54,7 @@ METHODS: dict[str, Method] = {
         nearest.METHOD,
         reduced_set.METHOD,
         regions.METHOD,
+        scores.METHOD,
         TREE,
     )
 }

@@ -18,9 +18,16 @@ _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.999
 
 
 def minimise(
-    loss: Callable[[Array], tuple[float, Array]], start: Array, rate: float, steps: int, say: Callable[[int], None]
+    loss: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    rate: float | Array,
+    steps: int,
+    say: Callable[[int], None],
 ) -> Array:
-    """Minimise a noisy loss from its value and gradient; `rate` is the size of the first steps in each coordinate."""
+    """Minimise a noisy loss from its value and gradient; `rate` is the size of the first steps in each coordinate.
+
+    rate: one for all coordinates, or an array with one for each
+    """
     at, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
     least = np.sqrt(np.finfo(at.dtype).tiny)  # the square of a smaller gradient underflows
     for step in range(1, steps + 1):

@@ -1,0 +1,104 @@
+"""Fitting scores: vectors and weights for which the largest score is the full machine's answer as often as can be.
+
+The loss is the cross-entropy of the softmax of the scores and the full machine's answers on rows. Vectors, weights and
+biases move together, by Adam on batches of rows. Fitted by least squares to sums of outputs instead, scores guessed
+worse than approximated outputs (32 vectors, MNIST: 96.8 % against 97.6 %); fitted to answers they guess better (26
+classes, 16 features: 94.8 % against 92.4 %), and rows where they are wrong have small gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dormie.machine import Floats, Machine
+from dormie.machine.rules import ClassRule
+from dormie.machine.typing import Positions
+from dormie.methods.reduced_set import adam
+from dormie.methods.reduced_set.derivatives import Array, KernelDerivatives, unit_kernel
+from dormie.methods.reduced_set.initial_vectors import k_means_vectors
+from dormie.methods.reduced_set.rescaling import rescaled
+from dormie.methods.scores.stage import ScoreMachine
+from dormie.numerics.blas_threads import one_thread
+
+_BATCH = 1000
+_STEPS = 2000
+_MANY_VECTORS = 64  # with more, a step takes longer, and fewer steps are taken: sqrt(2) times fewer for twice as many
+_VECTOR_RATE = 0.06  # of the first steps, relative to the typical standard deviation of a feature
+_WEIGHT_RATE = 1.0  # of the first steps, where kernel values are about 1
+
+
+def fit(machine: Machine, n: int, rows: Floats, answers: Positions, seed: int) -> ScoreMachine:
+    """Scores over n vectors, fitted to the full machine's answers to mapped rows."""
+    bare, scale = rescaled(replace(machine, input_map=None))
+    start = _packed(k_means_vectors(bare, n, seed), _classes(machine))
+    loss = _Loss(bare, (rows / scale).astype(np.float32), answers, seed)
+    deviation = float(np.sqrt(bare.points.var(axis=0).mean()))
+    rates = np.full(start.shape, _WEIGHT_RATE, dtype=np.float32)
+    rates[:n, : machine.n_features] *= _VECTOR_RATE / _WEIGHT_RATE * deviation
+    steps = int(_STEPS * min(1.0, (_MANY_VECTORS / n) ** 0.5))
+    with one_thread():
+        found = adam.minimise(loss, start, rates, steps, lambda _: None)
+    vectors, weights, bias = _parts(found.astype(np.float64), machine.n_features)
+    return ScoreMachine(vectors * scale, weights / loss.kernel_scale, bias)
+
+
+def _classes(machine: Machine) -> int:
+    assert isinstance(machine.rule, ClassRule)
+    return len(machine.rule.classes)
+
+
+def _packed(vectors: Floats, classes: int) -> Array:
+    """One array for all that moves: a row for each vector and its weights, and the biases below the weights."""
+    packed = np.zeros((len(vectors) + 1, vectors.shape[1] + classes), dtype=np.float32)
+    packed[:-1, : vectors.shape[1]] = vectors
+    return packed
+
+
+def _parts(packed: Array, features: int) -> tuple[Array, Array, Array]:
+    """Vectors, weights and biases, as views."""
+    return packed[:-1, :features], packed[:-1, features:], packed[-1, features:]
+
+
+class _Loss:
+    """Cross-entropy and its gradient on random batches of rows."""
+
+    def __init__(self, machine: Machine, rows: Array, answers: Positions, seed: int) -> None:
+        self._kernel, self.kernel_scale = unit_kernel(machine.kernel, machine.points)
+        self._rows, self._answers = rows, answers
+        self._random = np.random.default_rng(seed)
+
+    def __call__(self, packed: Array) -> tuple[float, Array]:
+        vectors, weights, bias = _parts(packed, self._rows.shape[1])
+        few = self._random.integers(0, len(self._rows), min(_BATCH, len(self._rows)))
+        derivatives = KernelDerivatives.of(self._kernel, self._rows[few], np.ascontiguousarray(vectors))
+        value, by_scores = cross_entropy(derivatives.values @ weights + bias, self._answers[few])
+        gradient = np.zeros_like(packed)
+        by_vectors, by_weights, by_bias = _parts(gradient, self._rows.shape[1])
+        by_vectors[:] = derivatives.gradient(by_scores @ weights.T)
+        by_weights[:] = derivatives.values.T @ by_scores
+        by_bias[:] = by_scores.sum(axis=0)
+        return value, gradient
+
+
+def cross_entropy(scores: Array, answers: Positions) -> tuple[float, Array]:
+    """The mean of -log(softmax(scores)[answer]) over rows, and its gradient with respect to the scores."""
+    chances = scores - scores.max(axis=1, keepdims=True)
+    np.exp(chances, out=chances)
+    chances /= chances.sum(axis=1, keepdims=True)
+    rows = np.arange(len(scores))
+    loss = -np.log(np.maximum(chances[rows, answers], np.finfo(chances.dtype).tiny)).mean()
+    chances[rows, answers] -= 1
+    return float(loss), chances / len(scores)
+
+
+def usual_gap(scores: Floats, answers: Positions, lengths: Floats) -> float:
+    """The mean gap of rows whose largest score is wrong, for lengths sqrt(K(x,x)) = 1; the least gap if none is.
+
+    At k times this gap about exp(-k) of the wrong rows are left, if their gaps are distributed exponentially.
+    """
+    largest = np.partition(scores, -2, axis=1)[:, -2:]
+    gaps = (largest[:, 1] - largest[:, 0]) / lengths
+    wrong = scores.argmax(axis=1) != answers
+    return float(gaps[wrong].mean() if wrong.any() else gaps.min())
