@@ -7,15 +7,17 @@ from concurrent.futures import Future
 
 from dormie.machine import Machine
 from dormie.machine.rows import mapped
+from dormie.machine.rules import OneVsOneVote
 from dormie.methods.base import CalibratedStage, Method, Usable
 from dormie.methods.fitting import CalibratedFitting, arithmetic, attempts
 from dormie.methods.reduced_set.levels import row_lengths
 from dormie.methods.reduced_set.method import fits_of_sizes, sizes_to_try
-from dormie.methods.scores.fitting import fit, usual_gap
+from dormie.methods.scores.fitting import fit, usual_gap, with_more
 from dormie.methods.scores.stage import ScoreMachine, Scores, machine_of, needs_classes
 from dormie.numerics.evaluate import FullSum
 
 _MOST_ROWS = 100_000  # for fitting
+_OUTPUTS_A_FEATURE = 0.5  # MNIST, with 45 outputs for 784 features: as slow with scores, and wrong more often
 
 
 class _ScoresMethod(Method):
@@ -26,13 +28,21 @@ class _ScoresMethod(Method):
         return needs_classes(self.name, machine)
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
+        if not (fitting.named or _saves_outputs(fitting.machine)):
+            return
         yield from attempts(_calibrated(found, fitting) for found in _fits(fitting))
+
+
+def _saves_outputs(machine: Machine) -> bool:
+    """Whether outputs for all pairs take a good part of the time of a small set, so that fewer would be felt."""
+    return isinstance(machine.rule, OneVsOneVote) and machine.n_outputs >= _OUTPUTS_A_FEATURE * machine.n_features
 
 
 def _fits(fitting: CalibratedFitting) -> Iterator[Future[ScoreMachine]]:
     """Scores of all sizes."""
     machine, few = fitting.machine, fitting.fitting.some(_MOST_ROWS, fitting.seed)
-    rows, answers = mapped(machine, few.rows), machine.rule.answer(few.outputs)
+    fitting.progress.say("answering rows to fit scores to")
+    rows, answers = with_more(machine, mapped(machine, few.rows), machine.rule.answer(few.outputs), fitting.seed)
 
     def fit_size(n: int) -> ScoreMachine:
         return fit(machine, n, rows, answers, fitting.seed)
