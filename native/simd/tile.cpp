@@ -171,8 +171,7 @@ inline void weigh_vectors_across(const T *values, int n, const T *weights, ptrdi
 template <class T> void weigh_across(const T *values, int n, const T *weights, int outputs, T *sums) {
     constexpr int N = lanes<T>;
     int o = 0;
-    for (; o + 2 * N <= outputs; o += 2 * N)
-        weigh_vectors_across<T, 2>(values, n, weights + o, outputs, sums + o);
+    for (; o + 2 * N <= outputs; o += 2 * N) weigh_vectors_across<T, 2>(values, n, weights + o, outputs, sums + o);
     for (; o < outputs; o += N) weigh_vectors_across<T, 1>(values, n, weights + o, outputs, sums + o);
 }
 

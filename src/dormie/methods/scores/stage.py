@@ -6,8 +6,8 @@ one of c classes, and c scores are enough to tell it: for few vectors z_1..z_n
     s_k(x) = sum_i gamma_ik K(x, z_i) + b_k,
 
 and the class with the largest score is the answer where it is ahead of the next one by a measured gap, times
-sqrt(K(x,x)). Vectors and weights are fitted to the full machine's answers by cross-entropy (`fitting.py`), so the gap is
-about the logarithm of how many times likelier the one class is than the other. Nothing is certified: calibration
+sqrt(K(x,x)). Vectors and weights are fitted to the full machine's answers by cross-entropy (`fitting.py`), so the gap
+is about the logarithm of how many times likelier the one class is than the other. Nothing is certified: calibration
 determines how often answers may be wrong.
 
 The scores are a machine of their own, with the rule of the largest output, and a reduced set of that machine settles
