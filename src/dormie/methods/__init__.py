@@ -20,7 +20,7 @@ a calibrated stage has thresholds measured on rows, and serves plans with a stat
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
 candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
-`dormie.numerics.reference`, and regions are geometry stages), and the modules that fit it.
+`dormie.numerics.reference`, regions are geometry stages, and scores a reduced set), and the modules that fit it.
 `base.py` has the protocol, `memory.py` counts the bytes of stages, `thresholds.py` has what linear_filter and
 nearest share, and `stepwise.py` what certified stages over Python kernels (`of_python_kernel.py` in their folders) do.
 To add a method, add a folder and a line in `METHODS`.
