@@ -31,7 +31,7 @@ _STEPS = 2000
 _MANY_VECTORS = 256  # with more, a step takes longer, and fewer steps are taken: sqrt(2) times fewer for twice as many
 _VECTOR_RATE = 0.06  # of the first steps, relative to the typical standard deviation of a feature
 _WEIGHT_RATE = 1.0  # of the first steps, where kernel values are about 1
-_MOST_COPIES = 6  # of each row; 26 classes, 128 vectors: rows settled at 0.1 % wrong rose from 84 % to 89 %
+_MOST_COPIES = 6  # of each row; 26 classes, 128 vectors: three raised the rows settled at 0.1 % wrong from 84 % to 88 %
 _WORK = 1e11  # most multiply-adds for the answers of rows that are made: some seconds
 _SHARE = 0.3  # of a difference of two rows that a row is moved by; 0.15 was hardly better than no more rows
 

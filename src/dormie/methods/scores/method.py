@@ -17,7 +17,7 @@ from dormie.methods.scores.stage import ScoreMachine, Scores, machine_of, needs_
 from dormie.numerics.evaluate import FullSum
 
 _MOST_ROWS = 100_000  # for fitting
-_OUTPUTS_A_FEATURE = 0.5  # MNIST, with 45 outputs for 784 features: as slow with scores, and wrong more often
+_OUTPUTS_A_FEATURE = 0.5  # MNIST, with 45 outputs for 784 features: 95.0 % right with scores, 97.3 % without
 
 
 class _ScoresMethod(Method):
