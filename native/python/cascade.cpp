@@ -64,10 +64,16 @@ class BoundCascade {
         if (steps.empty()) throw nb::value_error("a cascade has at least one stage");
         const Machine &first = steps.front().stage->machine();
         for (const auto &[stage, position] : steps)
-            if (stage->machine().features != first.features || stage->machine().outputs != first.outputs ||
-                stage->machine().rule.kind != first.rule.kind)
-                throw nb::value_error("the stages of a cascade must be of one machine");
+            if (!have_same_answers(stage->machine(), first))
+                throw nb::value_error("the stages of a cascade must read the same rows and give the same answers");
         return steps;
+    }
+
+    // Outputs may differ where they are not the answer: of a vote, one for each class may do.
+    static bool have_same_answers(const Machine &a, const Machine &b) {
+        const bool values = a.rule.kind == RuleKind::value;
+        return a.features == b.features && a.rule.classes == b.rule.classes &&
+               values == (b.rule.kind == RuleKind::value) && (!values || a.outputs == b.outputs);
     }
 
     bool has_values() const { return cascade_.machine().rule.kind == RuleKind::value; }

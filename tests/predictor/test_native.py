@@ -26,6 +26,8 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.scores import Scores
+from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree.stage import TreeWalk
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk, Tolerance
@@ -88,6 +90,10 @@ def _makers(machine: Machine, rows: Floats) -> dict[str, Callable[[], Stage]]:
         "cells": lambda: Nearest.fit(machine, some, form="cells", cells=4),
         "tree": lambda: TreeWalk.calibrated(machine, tree.greedy(machine, some), some),
     }
+    if isinstance(machine.rule, OneVsOneVote | Argmax):
+        weights = np.random.default_rng(0).normal(size=(60, len(machine.rule.classes)))
+        bias = np.zeros(weights.shape[1])
+        found["scores"] = lambda: Scores(machine, ScoreMachine(few, weights, bias), 0.5)
     if isinstance(machine.rule, OneVsOneVote):
         found["champion"] = lambda: Champion(machine, ReducedSet.project(machine, few, [60]).levels)
     return found
