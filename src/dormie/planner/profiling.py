@@ -2,7 +2,7 @@
 
 Each method fits its own candidates to a machine, as for a plan, so nothing here knows the methods. What a stage takes,
 less the entry of its rows, is explained by its work (`work.work_of`): the costs of the units are the non-negative
-ones of least squared relative error. A stage that settles nothing before another tells what that stage takes without
+ones with the least error, as a ratio. A stage that settles nothing before another tells what that stage takes without
 the entry, and so the entry.
 """
 
@@ -39,8 +39,9 @@ _FITTING_ROWS = 256  # few, as it does not matter how well the stages fit
 _ROUNDS = 5
 _DENSITY = 0.1  # share of the values of sparse rows that are not 0
 _BOLD = 1.0  # caution
+_REFITS, _FARTHEST = 20, 0.05  # rounds, and the least ratio that a round takes a prediction for
 _LEAST, _LEAST_ENTRY = 0.05, 0.1  # shares of the time of a stage alone, where noise leaves less for it or for the entry
-_EFFORT = Effort("measuring", 0.0, (16, 64), (), (), (16,), (8,), 1.0, rarely_fastest=True)
+_EFFORT = Effort("measuring", _FITTING_ROWS, 0.0, (16, 64), (), (), (16,), (8,), 1.0, rarely_fastest=True)
 
 
 @dataclass(frozen=True)
@@ -55,23 +56,23 @@ class _Shape:
 
     @property
     def fits(self) -> bool:
-        return self.points <= 512
+        return self.points == 512
 
 
 _SHAPES = (
-    _Shape(2, 256),
-    _Shape(8, 512),
+    _Shape(2, 512),
     _Shape(16, 512, classes=4),
-    _Shape(32, 512, polynomial=True),
+    _Shape(32, 1024, polynomial=True),
     _Shape(64, 512),
-    _Shape(64, 512, classes=10),
+    _Shape(32, 512, classes=10),
     _Shape(256, 512),
+    _Shape(2, 256),
     _Shape(8, 4096),
     _Shape(64, 4096, classes=10),
     _Shape(128, 8192),
     _Shape(512, 2048),
-    _Shape(100, 512, sparse=True),
-    _Shape(400, 512, classes=4, sparse=True),
+    _Shape(100, 1024, classes=4, sparse=True),
+    _Shape(400, 512, sparse=True),
     _Shape(200, 4096, sparse=True),
 )
 
@@ -209,12 +210,19 @@ def _run_singly(cascade: Cascade, rows: Sequence[Any]) -> None:
 
 
 def _fitted(observed: Sequence[_Observation]) -> dict[str, float]:
-    """The non-negative cost of each unit with the least squared relative error."""
+    """The non-negative costs of the units whose times have ratios r to those observed with the least sum of r + 1/r.
+
+    Where p is close to q, (p - q)^2 / (p q) is p/q + q/p - 2; each round has the last one's q in the denominator.
+    """
     from scipy.optimize import nnls  # here: it takes longer to import than all of dormie
 
     least = 1e-9  # seconds: shorter times are no more than the clock's noise
     seconds = np.array([max(each.seconds, least) for each in observed])
-    work = np.array([each.work for each in observed]) / seconds[:, None]
-    scale = np.where((largest := work.max(axis=0)) > 0, largest, 1.0)
-    found = nnls(work / scale, np.ones(len(seconds)))[0] / scale
+    work = np.array([each.work for each in observed])
+    predicted, found = seconds, np.zeros(len(UNITS))
+    for _ in range(_REFITS):
+        weights = 1 / np.sqrt(seconds * predicted)
+        scale = np.where((largest := (work * weights[:, None]).max(axis=0)) > 0, largest, 1.0)
+        found = nnls(work * weights[:, None] / scale, seconds * weights)[0] / scale
+        predicted = np.maximum(work @ found, _FARTHEST * seconds)
     return {unit: float(cost) for unit, cost in zip(UNITS, found, strict=True) if cost > 0}

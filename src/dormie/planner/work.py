@@ -4,10 +4,11 @@ The seconds of a row in a stage are modelled as a sum over a few units of work,
 
     row         1                       whatever else a row costs
     feature     d                       (non-zero ones, of sparse rows)
+    output      c                       outputs that the rule looks at
     value       e                       kernel evaluations
     exponential e                       where the kernel has one
     product     e d                     multiply-adds of inner products
-    weight      e c                     multiply-adds of weights, for c outputs
+    weight      e c                     multiply-adds of weights
     pair        e^2                     multiply-adds of triangular solves
 
 and a profile has the cost of each unit, for every method, for dense and for sparse rows, and for batches and single
@@ -27,7 +28,7 @@ from dormie.methods.base import Stage
 
 FastAt = Literal["batch", "row"]
 
-UNITS = ("row", "feature", "value", "exponential", "product", "weight", "pair")
+UNITS = ("row", "feature", "output", "value", "exponential", "product", "weight", "pair")
 ENTRY = "entry"
 
 
@@ -54,7 +55,8 @@ def work_of(stage: Stage, evaluations: Floats, features: Features) -> Floats:
     """The work of rows in a stage, rows x units. A stage's overhead counts as kernel evaluations."""
     e, d = stage.overhead + evaluations, features.number
     one, exponentials = np.ones_like(e), e if _has_exponential(stage.machine) else np.zeros_like(e)
-    return np.column_stack([one, d * one, e, exponentials, d * e, stage.outputs_at_once * e, e * e])
+    c = stage.outputs_at_once
+    return np.column_stack([one, d * one, c * one, e, exponentials, d * e, c * e, e * e])
 
 
 def _has_exponential(machine: Machine) -> bool:

@@ -145,9 +145,10 @@ class RiskPlanner:
 
         They are fitted on one part of the rows, with half-widths measured on the other.
         """
-        self.progress.say(f"evaluating {self.parts.fitting.shape[0]:,} rows to fit on")
-        fitting, measuring = (Sample.of(self.machine, rows) for rows in (self.parts.fitting, self.parts.choosing))
         effort, named, seed = self.options.effort, self.options.named, self.options.seed
+        to_fit_on = sample_rows(self.machine, self.parts.fitting, effort.fit_rows, seed)
+        self.progress.say(f"evaluating {to_fit_on.shape[0]:,} rows to fit on")
+        fitting, measuring = (Sample.of(self.machine, rows) for rows in (to_fit_on, self.parts.choosing))
         task = CalibratedFitting(self.machine, fitting, measuring, effort, named, seed, self.progress)
         calibrated = [*calibrated_candidates.candidates(task, self.options)]
         return calibrated + [Candidate(stage) for stage in companions(task, self.options)]
