@@ -212,7 +212,8 @@ def _run_singly(cascade: Cascade, rows: Sequence[Any]) -> None:
 def _fitted(observed: Sequence[_Observation]) -> dict[str, float]:
     """The non-negative costs of the units whose times have ratios r to those observed with the least sum of r + 1/r.
 
-    Where p is close to q, (p - q)^2 / (p q) is p/q + q/p - 2; each round has the last one's q in the denominator.
+    For times s and predictions p that is p/s + s/p, with the slope (p - s)(p + s) / (s p^2) of least squares whose weights
+    are (p + s) / (2 s p^2); each round takes these from the last one's predictions.
     """
     from scipy.optimize import nnls  # here: it takes longer to import than all of dormie
 
@@ -221,8 +222,10 @@ def _fitted(observed: Sequence[_Observation]) -> dict[str, float]:
     work = np.array([each.work for each in observed])
     predicted, found = seconds, np.zeros(len(UNITS))
     for _ in range(_REFITS):
-        weights = 1 / np.sqrt(seconds * predicted)
+        weights = np.sqrt((predicted + seconds) / (2 * seconds)) / predicted
         scale = np.where((largest := (work * weights[:, None]).max(axis=0)) > 0, largest, 1.0)
         found = nnls(work * weights[:, None] / scale, seconds * weights)[0] / scale
-        predicted = np.maximum(work @ found, _FARTHEST * seconds)
+        predicted = np.sqrt(
+            predicted * np.maximum(work @ found, _FARTHEST * seconds)
+        )  # half a step, so that it settles
     return {unit: float(cost) for unit, cost in zip(UNITS, found, strict=True) if cost > 0}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dormie.machine import Floats
 from dormie.machine.kernels import RBF, Kernel, Normalized, Polynomial, Sigmoid
 from dormie.methods.reduced_set.principal_axes import PrincipalAxes
 
 
-def _flat(n: int, d: int, k: int, noise: float = 0.0) -> np.ndarray:
+def _flat(n: int, d: int, k: int, noise: float = 0.0) -> Floats:
     """Points near a k-dimensional subspace."""
     random = np.random.default_rng(0)
     return random.normal(size=(n, k)) @ random.normal(size=(k, d)) + noise * random.normal(size=(n, d))

@@ -54,10 +54,8 @@ def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
     """Reduced sets of all sizes, fitted in parallel, the largest first."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
     sizes, threads = _sizes(machine, fitting.effort), default_threads()
-    note = duration(
-        seconds_of(machine, sizes, rows.shape[0]) / threads,
-        f"all {len(sizes)} reduced sets" if len(sizes) > 1 else "this reduced set",
-    )
+    what = f"all {len(sizes)} reduced sets" if len(sizes) > 1 else "this reduced set"
+    note = duration(seconds_of(machine, sizes, rows.shape[0]) / threads, what)
     with ThreadPoolExecutor(threads) as pool:
         fits = [pool.submit(fit, machine, n, rows, seed=fitting.seed, outputs=outputs, note=note) for n in sizes[::-1]]
         try:
