@@ -26,7 +26,7 @@ from dormie.methods.dense import Dense
 from dormie.numerics import backend
 from dormie.planner.cache_folder import cache_folder, keep
 from dormie.planner.profiling import measured
-from dormie.planner.work import ENTRY, UNITS, FastAt, Features, key_of, work_of
+from dormie.planner.work import ENTRY, UNITS, FastAt, Features, key_of, kind_of, work_of
 
 _FORMAT = 1
 _PYTHON_VALUE = 1e-5  # seconds: the strands of examples/strings.py take 2 to 3 microseconds a value, graphs a thousand
@@ -172,7 +172,7 @@ class Profile:
         ndarray of float of shape (n_rows,)
             Seconds.
         """
-        units = self._units(stage.name, features, fast_at)
+        units = self._units(stage, features, fast_at)
         return np.asarray(work_of(stage, evaluations, features) @ [units.get(unit, 0.0) for unit in UNITS])
 
     def entry_seconds(self, features: Features, fast_at: FastAt) -> float:
@@ -193,16 +193,17 @@ class Profile:
         units = self.costs.get(key_of(ENTRY, features.sparse, fast_at), {})
         return units.get("row", 0.0) + units.get("feature", 0.0) * features.number
 
-    def _units(self, method: str, features: Features, fast_at: FastAt) -> Mapping[str, float]:
-        """The costs of a method; of the full sum for methods, rows and calls that were not measured."""
-        names = [key_of(name, sparse, at) for at, sparse, name in _nearest(method, features.sparse, fast_at)]
+    def _units(self, stage: Stage, features: Features, fast_at: FastAt) -> Mapping[str, float]:
+        """The costs of a stage; of the full sum for stages, rows and calls that were not measured."""
+        names = [key_of(name, sparse, at) for at, sparse, name in _nearest(stage, features.sparse, fast_at)]
         return next(self.costs[name] for name in names if name in self.costs)
 
 
-def _nearest(method: str, sparse: bool, fast_at: FastAt) -> list[tuple[FastAt, bool, str]]:
-    """What comes nearest to a method, kind of rows and kind of calls, from near to far."""
+def _nearest(stage: Stage, sparse: bool, fast_at: FastAt) -> list[tuple[FastAt, bool, str]]:
+    """What comes nearest to a stage, kind of rows and kind of calls, from near to far."""
+    names = (kind_of(stage), stage.name, Dense.name)
     others: list[FastAt] = [fast_at, "row" if fast_at == "batch" else "batch"]
-    return [(at, kind, name) for at in others for kind in (sparse, not sparse) for name in (method, Dense.name)]
+    return [(at, kind, name) for at in others for kind in (sparse, not sparse) for name in names]
 
 
 def _checked(name: str, units: Mapping[str, float]) -> dict[str, float]:

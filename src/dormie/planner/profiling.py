@@ -9,8 +9,8 @@ the entry, and so the entry.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from dormie.methods.thresholds import NEVER, Thresholds
 from dormie.numerics.blas_threads import one_thread
 from dormie.plan.cascade import Cascade
 from dormie.planner.clock import best_of
-from dormie.planner.work import ENTRY, UNITS, FastAt, Features, features_of, key_of, work_of
+from dormie.planner.work import ENTRY, UNITS, FastAt, Features, features_of, key_of, kind_of, work_of
 from dormie.predictor.cascade import run
 from dormie.progress import Progress
 
@@ -93,7 +93,19 @@ def measured() -> dict[str, dict[str, float]]:
     grouped: dict[str, list[_Observation]] = defaultdict(list)
     for each in observed:
         grouped[each.key].append(each)
-    return {key: _fitted(several) for key, several in sorted(grouped.items())}
+    entries = {key: _fitted(several) for key, several in grouped.items() if key.startswith(f"{ENTRY}/")}
+    stages = {key: _fitted(_less(entries, several)) for key, several in grouped.items() if key not in entries}
+    return dict(sorted((entries | stages).items()))
+
+
+def _less(entries: Mapping[str, Mapping[str, float]], observed: Sequence[_Observation]) -> list[_Observation]:
+    """What the stages alone took, without the entry of the rows."""
+    found = []
+    for each in observed:
+        units = entries[f"{ENTRY}/{each.key.partition('/')[2]}"]
+        entry = float(each.work @ [units.get(unit, 0.0) for unit in UNITS])
+        found.append(replace(each, seconds=max(each.seconds - entry, _LEAST * each.seconds)))
+    return found
 
 
 def _observed(progress: Progress) -> Iterator[_Observation]:
@@ -181,7 +193,7 @@ def _timed(machine: Machine, stages: Sequence[Stage], rows: Any, fast_at: FastAt
     for stage, total in zip(stages, seconds, strict=True):
         evaluations = np.asarray(stage.decide(rows, _BOLD).evaluations, dtype=np.float64)
         work = work_of(stage, np.broadcast_to(evaluations, rows.shape[0]), features).mean(axis=0)
-        yield _Observation(key_of(stage.name, features.sparse, fast_at), max(total - entry, _LEAST * total), work)
+        yield _Observation(key_of(kind_of(stage), features.sparse, fast_at), total, work)
 
 
 def _filter(machine: Machine, half: float) -> LinearFilter:
@@ -210,10 +222,10 @@ def _run_singly(cascade: Cascade, rows: Sequence[Any]) -> None:
 
 
 def _fitted(observed: Sequence[_Observation]) -> dict[str, float]:
-    """The non-negative costs of the units whose times have ratios r to those observed with the least sum of r + 1/r.
+    """The non-negative costs whose times have ratios r to those observed with the least sum of r + 1/r.
 
-    For times s and predictions p that is p/s + s/p, with the slope (p - s)(p + s) / (s p^2) of least squares whose weights
-    are (p + s) / (2 s p^2); each round takes these from the last one's predictions.
+    For times s and predictions p that is p/s + s/p. Its slope, (p - s)(p + s) / (s p^2), is that of least squares whose
+    weights are (p + s) / (2 s p^2); each round takes these from the last one's predictions.
     """
     from scipy.optimize import nnls  # here: it takes longer to import than all of dormie
 

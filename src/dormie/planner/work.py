@@ -51,6 +51,11 @@ def key_of(name: str, sparse: bool, fast_at: FastAt) -> str:
     return f"{name}/{fast_at}/{'sparse' if sparse else 'dense'}"
 
 
+def kind_of(stage: Stage) -> str:
+    """The name that a stage's costs go by: certified and calibrated stages of a method do different work."""
+    return stage.name if stage.certified else f"calibrated {stage.name}"
+
+
 def work_of(stage: Stage, evaluations: Floats, features: Features) -> Floats:
     """The work of rows in a stage, rows x units. A stage's overhead counts as kernel evaluations."""
     e, d = stage.overhead + evaluations, features.number
