@@ -24,6 +24,7 @@ from dormie.numerics.greedy_order import w_greedy
 from dormie.plan.cascade import Cascade
 from dormie.planner.costs import Alone, Estimated, Timed
 from dormie.planner.profile import Profile
+from dormie.predictor.cascade import run
 
 # Rounded costs of one computer, in seconds of a unit of work.
 PROFILE = Profile(
@@ -165,12 +166,9 @@ def test_single_rows_are_run_in_calls_of_their_own(monkeypatch: pytest.MonkeyPat
 
     def recording(cascade: Any, some: Any, threads: int = 0) -> Any:
         sizes.append(some.shape[0])
-        return original(cascade, some, threads)
+        return run(cascade, some, threads)
 
-    from dormie.planner import costs  # here: to patch it
-
-    original = costs.run
-    monkeypatch.setattr(costs, "run", recording)
+    monkeypatch.setattr("dormie.planner.costs.run", recording)
     seconds = Timed("row").of_cascades([Cascade.of(geometry, dense), Cascade.of(dense)], rows[:40])
     assert {*sizes} == {1}
     assert len(sizes) % 80 == 0

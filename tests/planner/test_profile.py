@@ -12,9 +12,7 @@ from dormie import Profile, compile
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
-from dormie.methods.dense import Dense
 from dormie.planner import profile as module
-from dormie.planner.work import Features
 
 COSTS = {
     "dense/batch/dense": {"row": 1e-7, "value": 1e-9, "product": 2e-11},
@@ -57,17 +55,6 @@ def test_costs_that_cannot_be_are_refused() -> None:
 def test_a_profile_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
         Profile("", COSTS).costs["dense/batch/dense"]["row"] = 0.0  # type: ignore[index]
-
-
-def test_what_was_not_measured_costs_what_is_nearest_to_it() -> None:
-    seconds = Profile("", COSTS).seconds
-    four = np.array([4.0])
-    expected = 1e-7 + 4 * 1e-9 + 4 * 4 * 2e-11
-    dense = Dense(MACHINE)
-    for sparse in (False, True):
-        assert seconds(dense, four, Features(4.0, sparse), "batch") == pytest.approx(expected)
-        assert seconds(dense, four, Features(4.0, sparse), "row") == pytest.approx(expected)
-    assert Profile("", COSTS).entry_seconds(Features(4.0, False), "batch") == pytest.approx(1.4e-8)
 
 
 def test_this_computer_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

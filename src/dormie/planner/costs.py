@@ -25,7 +25,7 @@ from dormie.methods.base import Decisions, Stage
 from dormie.plan.cascade import Cascade
 from dormie.planner.clock import best_of
 from dormie.planner.profile import Profile
-from dormie.planner.work import FastAt, features_of
+from dormie.planner.work import FastAt, entry_seconds, features_of, seconds_of
 from dormie.predictor.cascade import run
 
 _ROUNDS = 3  # of stages alone
@@ -148,20 +148,20 @@ class Estimated(Costs):
 
     def __init__(self, profile: Profile, fast_at: FastAt = "batch") -> None:
         super().__init__(fast_at)
-        self._profile = profile
+        self._costs = profile.costs
 
     def of_stages(self, alone: Sequence[Alone], sample: Any) -> list[Callable[[Decisions], Floats]]:
         return [partial(self._of_rows, each.stage, sample) for each in alone]
 
     def _of_rows(self, stage: Stage, sample: Any, found: Decisions) -> Floats:
         evaluations = _each(found.evaluations, len(found.answers))
-        return self._profile.seconds(stage, evaluations, features_of(sample), self.fast_at)
+        return seconds_of(self._costs, stage, evaluations, features_of(sample), self.fast_at)
 
     def of_entry(self, dense: Stage, sample: Any) -> float:  # noqa: ARG002 - the same for all stages
-        return self._profile.entry_seconds(features_of(sample), self.fast_at)
+        return entry_seconds(self._costs, features_of(sample), self.fast_at)
 
     def of_cascades(self, cascades: Sequence[Cascade], sample: Any) -> list[float]:
-        entry = self._profile.entry_seconds(features_of(sample), self.fast_at)
+        entry = entry_seconds(self._costs, features_of(sample), self.fast_at)
         return [entry + self._of_stages_in_turn(cascade, sample) / max(sample.shape[0], 1) for cascade in cascades]
 
     def _of_stages_in_turn(self, cascade: Cascade, rows: Any) -> float:

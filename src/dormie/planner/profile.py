@@ -20,13 +20,11 @@ from types import MappingProxyType
 import numpy as np
 
 from dormie._version import __version__
-from dormie.machine import Floats
-from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.numerics import backend
 from dormie.planner.cache_folder import cache_folder, keep
 from dormie.planner.profiling import measured
-from dormie.planner.work import ENTRY, UNITS, FastAt, Features, key_of, kind_of, work_of
+from dormie.planner.work import UNITS
 
 _FORMAT = 1
 _PYTHON_VALUE = 1e-5  # seconds: the strands of examples/strings.py take 2 to 3 microseconds a value, graphs a thousand
@@ -152,58 +150,6 @@ class Profile:
         costs = {name: dict(units) for name, units in self.costs.items()}
         parts = {"format": _FORMAT, "computer": self.computer, "costs": costs, "python_value": self.python_value}
         return (json.dumps(parts, indent=1, sort_keys=True) + "\n").encode()
-
-    def seconds(self, stage: Stage, evaluations: Floats, features: Features, fast_at: FastAt) -> Floats:
-        """Estimate the seconds that a stage takes for rows, entry not counted.
-
-        Parameters
-        ----------
-        stage : Stage
-            The stage.
-        evaluations : ndarray of float of shape (n_rows,)
-            The kernel evaluations of each row.
-        features : Features
-            Of the rows.
-        fast_at : {"batch", "row"}
-            Whether rows come in batches, or one by one.
-
-        Returns
-        -------
-        ndarray of float of shape (n_rows,)
-            Seconds.
-        """
-        units = self._units(stage, features, fast_at)
-        return np.asarray(work_of(stage, evaluations, features) @ [units.get(unit, 0.0) for unit in UNITS])
-
-    def entry_seconds(self, features: Features, fast_at: FastAt) -> float:
-        """Estimate the seconds that a row takes besides its stages.
-
-        Parameters
-        ----------
-        features : Features
-            Of the rows.
-        fast_at : {"batch", "row"}
-            Whether rows come in batches, or one by one.
-
-        Returns
-        -------
-        float
-            Seconds.
-        """
-        units = self.costs.get(key_of(ENTRY, features.sparse, fast_at), {})
-        return units.get("row", 0.0) + units.get("feature", 0.0) * features.number
-
-    def _units(self, stage: Stage, features: Features, fast_at: FastAt) -> Mapping[str, float]:
-        """The costs of a stage; of the full sum for stages, rows and calls that were not measured."""
-        names = [key_of(name, sparse, at) for at, sparse, name in _nearest(stage, features.sparse, fast_at)]
-        return next(self.costs[name] for name in names if name in self.costs)
-
-
-def _nearest(stage: Stage, sparse: bool, fast_at: FastAt) -> list[tuple[FastAt, bool, str]]:
-    """What comes nearest to a stage, kind of rows and kind of calls, from near to far."""
-    names = (kind_of(stage), stage.name, Dense.name)
-    others: list[FastAt] = [fast_at, "row" if fast_at == "batch" else "batch"]
-    return [(at, kind, name) for at in others for kind in (sparse, not sparse) for name in names]
 
 
 def _checked(name: str, units: Mapping[str, float]) -> dict[str, float]:

@@ -17,6 +17,7 @@ rows. `entry` is what a row costs before any stage: it is laid out once for all 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,8 +26,10 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Normalized, Sigmoid
 from dormie.machine.rows import is_sparse
 from dormie.methods.base import Stage
+from dormie.methods.dense import Dense
 
 FastAt = Literal["batch", "row"]
+UnitCosts = Mapping[str, Mapping[str, float]]  # seconds of a unit of work, by `key_of` and unit
 
 UNITS = ("row", "feature", "output", "value", "exponential", "product", "weight", "pair")
 ENTRY = "entry"
@@ -67,3 +70,21 @@ def work_of(stage: Stage, evaluations: Floats, features: Features) -> Floats:
 def _has_exponential(machine: Machine) -> bool:
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
     return isinstance(kernel, RBF | Sigmoid)
+
+
+def seconds_of(costs: UnitCosts, stage: Stage, evaluations: Floats, features: Features, fast_at: FastAt) -> Floats:
+    """The seconds that a stage takes for rows of so many kernel evaluations each, entry not counted.
+
+    Stages, rows or calls that were not measured cost what the nearest measured ones do, in the end the full sum.
+    """
+    others: list[FastAt] = [fast_at, "row" if fast_at == "batch" else "batch"]
+    kinds, names = (features.sparse, not features.sparse), (kind_of(stage), stage.name, Dense.name)
+    keys = [key_of(name, sparse, at) for at in others for sparse in kinds for name in names]
+    units = next(costs[key] for key in keys if key in costs)
+    return np.asarray(work_of(stage, evaluations, features) @ [units.get(unit, 0.0) for unit in UNITS])
+
+
+def entry_seconds(costs: UnitCosts, features: Features, fast_at: FastAt) -> float:
+    """The seconds that a row takes besides its stages."""
+    units = costs.get(key_of(ENTRY, features.sparse, fast_at), {})
+    return units.get("row", 0.0) + units.get("feature", 0.0) * features.number
