@@ -4,7 +4,7 @@ Every stage is run alone on the same sample rows. The cost of all cascades is es
 the most promising cascades are run and timed. Where the times come from, the clock or a profile, is in `costs.py`.
 
 Times are never quite the same twice. So where several cascades are about as fast, within a margin, the simplest of them
-wins: the one with the fewest stages, then with the fewest vectors, then with the fewest rows likely to be wrong.
+wins: the one with the fewest stages, then with the fewest vectors.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _finalists(cascades: Cascades, runs: Sequence[Run]) -> list[int]:
 def _simplest(cascades: Cascades, sizes: Positions, seconds: Floats) -> int:
     """The position of the simplest of the cascades that are about as fast as the fastest."""
     close = np.flatnonzero(seconds <= _ABOUT_AS_FAST * seconds.min())
-    order = np.lexsort((seconds[close], cascades.wrong[close], sizes[close], cascades.lengths()[close]))
+    order = np.lexsort((seconds[close], sizes[close], cascades.lengths()[close]))
     return int(close[order[0]])
 
 
