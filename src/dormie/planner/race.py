@@ -3,7 +3,7 @@
 Every stage is run alone on the same sample rows. The cost of all cascades is estimated from that (`cascades.py`), and
 the most promising cascades are run and timed. Where the times come from, the clock or a profile, is in `costs.py`.
 
-Times are never quite the same twice. So where several cascades are about as fast, within a margin, the simplest of them
+Times are never quite the same twice. So where several exact cascades are about as fast, within a margin, the simplest of them
 wins: the one with the fewest stages, then with the fewest vectors.
 """
 
@@ -86,11 +86,8 @@ class Race:
         """For each share of rows that may be wrong, the cheapest cascade by estimate, without the dense stage."""
         cascades = weigh(self.runs, self.dense_run)
         seconds = cascades.penalized_seconds()
-        sizes = cascades.sizes(self.runs)
         allowed = (cascades.wrong <= share * self.sample.shape[0] for share in shares)
-        return [
-            cascades.cascade(_simplest(cascades, sizes, np.where(few, seconds, np.inf)), self.runs) for few in allowed
-        ]
+        return [cascades.cascade(int(np.argmin(np.where(few, seconds, np.inf))), self.runs) for few in allowed]
 
     def timed(self, *cascades: Cascade) -> list[Trial]:
         """The measured time of whole cascades, dense stage included, run in turns."""
