@@ -3,8 +3,8 @@
 Every stage is run alone on the same sample rows. The cost of all cascades is estimated from that (`cascades.py`), and
 the most promising cascades are run and timed. Where the times come from, the clock or a profile, is in `costs.py`.
 
-Times are never quite the same twice. So where several exact cascades are about as fast, within a margin, the simplest of them
-wins: the one with the fewest stages, then with the fewest vectors.
+Times are never quite the same twice. So where several exact cascades are about as fast, within a margin, the simplest
+of them wins: the one with the fewest stages, then with the fewest vectors.
 """
 
 from __future__ import annotations
