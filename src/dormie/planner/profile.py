@@ -98,7 +98,7 @@ class Profile:
 
     @classmethod
     def measure(cls) -> Profile:
-        """Measure this computer, on one core: it takes about half a minute.
+        """Measure this computer, on one core: it takes a minute or two.
 
         Returns
         -------
