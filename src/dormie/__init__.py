@@ -31,7 +31,7 @@ from dormie.numerics import backend
 from dormie.numerics.threads import default_threads
 from dormie.plan import Cascade, Evidence, Exact, Plan, Risk, Tolerance
 from dormie.plan import file as plan_file
-from dormie.planner import compile
+from dormie.planner import Profile, compile
 from dormie.predictor import Answers, AuditedPredictor, Predictor, Status, Step, Trace
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Plan",
     "PlanFileError",
     "Predictor",
+    "Profile",
     "Reduction",
     "Risk",
     "Status",

@@ -76,6 +76,16 @@ class Stage(ABC):
         """The cost of a row besides its kernel evaluations, in kernel evaluations."""
         return 0.0
 
+    @property
+    def outputs_at_once(self) -> int:
+        """How many outputs each kernel value is weighted for."""
+        return self.machine.n_outputs
+
+    @property
+    def size(self) -> int:
+        """How many vectors the stage has besides the machine's points, each counted with its weights as one."""
+        return 0
+
     @abstractmethod
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
         """Settle as many of the rows as possible; the rows are checked (see `dormie.machine.rows`).

@@ -20,6 +20,7 @@ class Effort:
     """How much work fitting may take: which candidates each method tries."""
 
     name: str
+    fit_rows: int  # most rows that approximations are fitted on
     moving_work: float  # most multiply-adds for optimising the vectors of one certified reduced set
     set_sizes: tuple[int, ...]  # sizes of calibrated reduced sets
     short_set_sizes: tuple[int, ...]  # further sizes where rows have few features
@@ -33,10 +34,22 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (), (8,), 10.0, rarely_fastest=False),
-        Effort("normal", 2e11, (32, 128, 512), (16, 64, 256), (1024,), (32, 128), (8, 24), 120.0, rarely_fastest=False),
+        Effort("quick", 30_000, 0.0, (32, 128), (), (), (), (8,), 10.0, rarely_fastest=False),
+        Effort(
+            "normal",
+            30_000,
+            2e11,
+            (32, 128, 512),
+            (16, 64, 256),
+            (1024,),
+            (32, 128),
+            (8, 24),
+            120.0,
+            rarely_fastest=False,
+        ),
         Effort(
             "thorough",
+            500_000,
             4e12,
             (8, 16, 32, 64, 128, 256, 512, 1024),
             (),

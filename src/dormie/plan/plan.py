@@ -26,7 +26,9 @@ class Source:
     description: str
     points: int
     versions: dict[str, str] = field(default_factory=dict)
-    seconds: float | None = None  # time that compiling took
+    seconds: float | None = None  # time that compiling took; None where no clock was asked
+    fast_at: str = "batch"  # what the stages were chosen to be fast at: "batch", or "row", one row at a time
+    estimated: bool = False  # whether the trials' microseconds are estimates by a profile, not measurements
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Plan:
         What holds for the answers.
     source : Source
         What the plan was compiled from: a description of the model, its number of support vectors, the versions of the
-        packages, and how many seconds compiling took.
+        packages, how many seconds compiling took, whether the plan was chosen for batches or single rows, and whether
+        by timing or by a profile.
     rewrites : tuple of str, default=()
         The names of the exact simplifications that were applied, in order.
     trials : tuple of Trial, default=()

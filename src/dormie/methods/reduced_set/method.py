@@ -13,15 +13,18 @@ from dormie.methods.base import CalibratedStage, CertifiedStage, Method, Usable,
 from dormie.methods.fitting import CalibratedFitting, CertifiedFitting, Effort, arithmetic, attempts
 from dormie.methods.reduced_set.fitting import Reduced, fit
 from dormie.methods.reduced_set.levels import Levels, row_lengths
+from dormie.methods.reduced_set.outputs import work_of
 from dormie.methods.reduced_set.stage import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.threads import default_threads
+from dormie.progress import duration
 
 _SHORT = 8192  # vectors x features of a set whose rows count as short
 _LONG = 5_000_000  # points x features of a machine whose full sum counts as long
 _LEAST_SHRINKING = 4  # least ratio of points to vectors
 _FITTED = "reduced sets"
+_PACE = 2e10  # multiply-adds a second: 128 vectors of MNIST's digits on one core of a busy computer
 
 Fit = TypeVar("Fit")
 
@@ -51,11 +54,14 @@ def fitted_sets(fitting: CalibratedFitting) -> list[Reduced]:
 def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
     """Reduced sets of all sizes."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
+    sizes = sizes_to_try(machine, fitting.effort)
+    what = f"all {len(sizes)} reduced sets" if len(sizes) > 1 else "this reduced set"
+    note = duration(seconds_of(machine, sizes, rows.shape[0]) / default_threads(), what)
 
     def fit_size(n: int) -> Reduced:
-        return fit(machine, n, rows, seed=fitting.seed, outputs=outputs)
+        return fit(machine, n, rows, seed=fitting.seed, outputs=outputs, note=note)
 
-    return fits_of_sizes(fit_size, sizes_to_try(machine, fitting.effort))
+    return fits_of_sizes(fit_size, sizes)
 
 
 def fits_of_sizes(fit_size: Callable[[int], Fit], sizes: Sequence[int]) -> Iterator[Future[Fit]]:
@@ -66,6 +72,12 @@ def fits_of_sizes(fit_size: Callable[[int], Fit], sizes: Sequence[int]) -> Itera
             yield from reversed(fits)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def seconds_of(machine: Machine, sizes: Sequence[int], rows: int) -> float:
+    """About how long fitting sets of these sizes takes on one core."""
+    work = (work_of(n, machine.n_features, machine.n_outputs, rows) for n in sizes)
+    return sum(work) / _PACE
 
 
 def sizes_to_try(machine: Machine, effort: Effort) -> list[int]:

@@ -77,6 +77,10 @@ class _LevelsStage(NativeStage):
             lambda: reference.ReducedSet(machine, levels, half_widths, self.has_caution),
         )
 
+    @property
+    def size(self) -> int:
+        return self.sizes[-1]
+
     def native(self, caution: float) -> backend.extension.Stage | None:
         require_caution(caution)
         return backend.stage_of(self._core, self._factor(caution), self.has_caution)

@@ -227,7 +227,10 @@ def _audit_guarantee(guarantee: dict[str, Any], schema: dict[str, Any]) -> None:
 
 
 def _audit_source(source: dict[str, Any]) -> None:
-    require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional={"seconds": float})
+    optional: dict[str, Kinds] = {"seconds": float, "fast_at": str, "estimated": bool}
+    require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional=optional)
+    if source.get("fast_at", "row") != "row" or source.get("estimated", True) is not True:
+        raise PlanFileError('source.fast_at must be "row" and source.estimated true, where they are given')
     _require_versions(source["versions"], "source.versions")
 
 

@@ -126,7 +126,9 @@ def _source(source: Source) -> dict[str, Any]:
         "points": int(source.points),
         "versions": _versions(source.versions),
     }
-    return described if source.seconds is None else described | {"seconds": float(source.seconds)}
+    described |= {} if source.seconds is None else {"seconds": float(source.seconds)}
+    described |= {} if source.fast_at == Source.fast_at else {"fast_at": str(source.fast_at)}
+    return described | ({"estimated": True} if source.estimated else {})
 
 
 def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
