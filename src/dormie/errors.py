@@ -32,3 +32,10 @@ class MissingClassWarning(UserWarning):
 
 class BrokenPromiseWarning(UserWarning):
     """An audit found more disagreements with the full machine than the plan's guarantee allows."""
+
+
+def without_sklearn(what: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """The error to raise where scikit-learn is needed and cannot be imported; any other module's absence stays as it is."""
+    if error.name is None or error.name.split(".")[0] != "sklearn":
+        return error
+    return ModuleNotFoundError(f"{what} needs scikit-learn: pip install 'dormie[sklearn]'", name="sklearn")
