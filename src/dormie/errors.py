@@ -34,8 +34,9 @@ class BrokenPromiseWarning(UserWarning):
     """An audit found more disagreements with the full machine than the plan's guarantee allows."""
 
 
-def without_sklearn(what: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """The error to raise where scikit-learn is needed and cannot be imported; any other module's absence stays as it is."""
-    if error.name is None or error.name.split(".")[0] != "sklearn":
-        return error
-    return ModuleNotFoundError(f"{what} needs scikit-learn: pip install 'dormie[sklearn]'", name="sklearn")
+def raise_if_sklearn_is_missing(error: ModuleNotFoundError, what: str) -> None:
+    """Raise an error that says how to install scikit-learn, if that is the module that was not found."""
+    if error.name == "sklearn":
+        raise ModuleNotFoundError(
+            f"{what} needs scikit-learn: pip install 'dormie[sklearn]'", name="sklearn"
+        ) from error

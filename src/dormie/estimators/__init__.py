@@ -9,7 +9,7 @@ asked for.
 
 from __future__ import annotations
 
-from dormie.errors import without_sklearn
+from dormie.errors import raise_if_sklearn_is_missing
 
 try:
     from dormie.estimators.compiled import CompiledClassifier, CompiledOutlierDetector, CompiledRegressor
@@ -17,7 +17,8 @@ try:
     from dormie.estimators.support_vector_tree import SupportVectorTree
     from dormie.estimators.virtual_svc import VirtualSVC
 except ModuleNotFoundError as error:
-    raise without_sklearn("dormie.estimators", error) from error
+    raise_if_sklearn_is_missing(error, "dormie.estimators")
+    raise
 
 __all__ = [
     "CompiledClassifier",

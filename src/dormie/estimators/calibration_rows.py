@@ -31,7 +31,7 @@ def set_aside(
 ) -> tuple[Positions, Positions]:
     """The positions of the rows to train on, and of those to calibrate on: alike in labels, if there are any."""
     wanted = _default(count, labels, risk) if calibration is None else _number(calibration, count)
-    _require_enough(wanted, count, risk)
+    _require_enough(wanted, calibration, count, risk)
     order = np.argsort(_places(np.zeros(count, np.int8) if labels is None else labels, seed), kind="stable")
     return np.sort(order[wanted:]), np.sort(order[:wanted])
 
@@ -58,11 +58,13 @@ def _number(calibration: Any, count: int) -> int:
     return wanted
 
 
-def _require_enough(wanted: int, count: int, risk: RiskRequest) -> None:
+def _require_enough(wanted: int, calibration: Any, count: int, risk: RiskRequest) -> None:
     try:
         require_enough(wanted, risk.alpha, risk.confidence)
     except ValueError as error:
-        raise ValueError(f"{error}. Of the {count:,} rows given to fit, {wanted:,} were set aside (calibration)") from error
+        raise ValueError(
+            f"{error}. fit was given n_samples={count:,} rows; calibration={calibration!r} sets {wanted:,} aside"
+        ) from error
 
 
 def _places(labels: npt.NDArray[Any], seed: int) -> Floats:

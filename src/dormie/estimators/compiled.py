@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,11 +39,12 @@ from dormie.estimators.calibration_rows import is_number, set_aside
 from dormie.estimators.diagram import diagram
 from dormie.machine import Floats
 from dormie.machine.rows import require_complete
+from dormie.methods.fitting import EffortName
 from dormie.planner import compile
 from dormie.planner.options import CONFIDENCE, Options, RiskRequest
 from dormie.predictor import Predictor
 
-EffortName = Literal["quick", "normal", "thorough"]
+T = TypeVar("T")
 
 
 def _has(method: str) -> Callable[[_Compiled], bool]:
@@ -56,8 +57,17 @@ def _has(method: str) -> Callable[[_Compiled], bool]:
     return check
 
 
+def _numbers(rows: list[Any]) -> Any:
+    """A list of rows as an array of numbers; unchanged if it is something else."""
+    try:
+        array = np.asarray(rows)
+    except ValueError:  # rows of different lengths
+        return rows
+    return array if array.dtype.kind in "fiub" else rows
+
+
 class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What the compiled estimators share. Their parameters are those of `dormie.compile`, and how rows are set aside."""
+    """What the compiled estimators share: the parameters of `dormie.compile`, and which rows to set aside."""
 
     _default: ClassVar[type]  # the model to train if none is given
     _is_kind: ClassVar[Callable[[Any], bool]]
@@ -162,7 +172,7 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If rows are NaN, infinite, or of the wrong shape or type.
         """
-        return self._predictor.predict(self._rows(X))
+        return self._asked(self._predictor.predict, X)
 
     @property
     def _predictor(self) -> Predictor:
@@ -173,14 +183,30 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise
         return predictor
 
-    def _rows(self, X: Any) -> Any:
-        """The rows, once scikit-learn has checked their number of features, and the names of these."""
-        checked = getattr(self, "n_features_in_", None) if type(X) is np.ndarray else None
-        if checked is not None and X.ndim == 2 and X.shape[1] == checked and not hasattr(self, "feature_names_in_"):
-            return X  # the usual case: for single rows even the time of further checks counts
-        require_complete(X)
+    def _asked(self, ask: Callable[[Any], T], X: Any) -> T:
+        """What the predictor answers for the rows, once they are what scikit-learn expects of them."""
+        rows = _numbers(X) if isinstance(X, list) else X
+        usual = self._is_usual(rows)
+        try:
+            return ask(rows if usual else self._checked(X))
+        except ValueError:
+            if usual:
+                self._checked(X)  # if scikit-learn has words for what is wrong, its tools and users expect these
+            raise
+
+    def _is_usual(self, rows: Any) -> bool:
+        """Whether the rows may go unchecked: the predictor checks them, and for single rows even the time counts."""
         if not self._predictor.plan.machine.of_vectors:
-            return X
+            return True
+        named = hasattr(rows, "columns")
+        if hasattr(self, "feature_names_in_") or named:
+            return named and hasattr(self, "feature_names_in_")
+        shape: tuple[int, ...] = getattr(rows, "shape", ())
+        return len(shape) == 2 and shape[1] == self.n_features_in_
+
+    def _checked(self, X: Any) -> Any:
+        """The rows, once scikit-learn has checked the number of features and their names; values are not checked."""
+        require_complete(X)
         is_matrix = len(getattr(X, "shape", ())) == 2  # otherwise scikit-learn says what to do about it
         return validate_data(
             self, X, reset=False, skip_check_array=is_matrix, ensure_all_finite=False, ensure_min_samples=0
@@ -351,7 +377,7 @@ class CompiledClassifier(ClassifierMixin, _Compiled):  # type: ignore[misc]
         ValueError
             If rows are NaN, infinite, or of the wrong shape or type.
         """
-        return self._predictor.decision_function(self._rows(X))
+        return self._asked(self._predictor.decision_function, X)
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -374,7 +400,7 @@ class CompiledClassifier(ClassifierMixin, _Compiled):  # type: ignore[misc]
         ValueError
             If rows are NaN, infinite, or of the wrong shape or type.
         """
-        return np.asarray(self._predictor.predict_proba(self._rows(X)))  # type: ignore[attr-defined]
+        return self._asked(self._predictor.predict_proba, X)  # type: ignore[attr-defined]
 
     @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
@@ -397,7 +423,7 @@ class CompiledClassifier(ClassifierMixin, _Compiled):  # type: ignore[misc]
         ValueError
             If rows are NaN, infinite, or of the wrong shape or type.
         """
-        return np.asarray(self._predictor.predict_log_proba(self._rows(X)))  # type: ignore[attr-defined]
+        return self._asked(self._predictor.predict_log_proba, X)  # type: ignore[attr-defined]
 
 
 class CompiledRegressor(RegressorMixin, _Compiled):  # type: ignore[misc]
@@ -539,7 +565,7 @@ class CompiledOutlierDetector(OutlierMixin, _Compiled):  # type: ignore[misc]
         ValueError
             If rows are NaN, infinite, or of the wrong shape or type.
         """
-        return self._predictor.decision_function(self._rows(X))
+        return self._asked(self._predictor.decision_function, X)
 
     def score_samples(self, X: Any) -> Floats:
         """Return the score of every row: the sum of its kernel terms, without the bias.
@@ -561,4 +587,4 @@ class CompiledOutlierDetector(OutlierMixin, _Compiled):  # type: ignore[misc]
         ValueError
             If rows are NaN, infinite, or of the wrong shape or type.
         """
-        return self._predictor.score_samples(self._rows(X))
+        return self._asked(self._predictor.score_samples, X)

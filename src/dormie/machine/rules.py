@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -216,6 +216,10 @@ class Sign(ClassRule):
     classes: npt.NDArray[Any]
     zero: int = 1
 
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, zero: int = 1) -> None: ...
+
     def __post_init__(self) -> None:
         self._freeze_classes(2)
         if len(self.classes) != 2 or self.zero not in (0, 1):
@@ -310,6 +314,10 @@ class OneVsOneVote(ClassRule):
     classes: npt.NDArray[Any]
     break_ties: bool = False
     shape: str = "ovr"
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, break_ties: bool = False, shape: str = "ovr") -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)
@@ -461,6 +469,10 @@ class Argmax(ClassRule):
 
     classes: npt.NDArray[Any]
     last_of_equal: bool = False
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, last_of_equal: bool = False) -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)

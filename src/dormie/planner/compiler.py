@@ -21,6 +21,7 @@ from dormie.machine import Machine
 from dormie.machine.rules import ClassRule
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import EffortName
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
@@ -60,7 +61,7 @@ def compile(
     per_class: bool = False,
     tolerance: float | None = None,
     methods: Sequence[str] | None = None,
-    effort: str = "normal",
+    effort: EffortName = "normal",
     seed: int = 0,
 ) -> Predictor:
     """Compile a trained kernel machine into a predictor that gives the same answers faster.

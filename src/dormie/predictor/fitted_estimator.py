@@ -6,12 +6,12 @@ alone, and those are here. scikit-learn is imported only where its own things ar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from dormie.errors import without_sklearn
+from dormie.errors import raise_if_sklearn_is_missing
 from dormie.machine import Floats
 from dormie.machine.rules import ClassRule, OneClassSign
 from dormie.plan.plan import Plan
@@ -37,7 +37,7 @@ class FittedEstimator:
     def decision_function(self, X: Any) -> Floats:
         raise NotImplementedError
 
-    def fit(self, X: Any = None, y: Any = None, **params: Any) -> Any:
+    def fit(self, X: Any = None, y: Any = None, **params: Any) -> Self:  # noqa: ARG002 - what scikit-learn gives
         """Do nothing: the model is trained and compiled already.
 
         So cross-validation judges the same predictor on every fold, as it does with a model in scikit-learn's
@@ -144,7 +144,8 @@ class FittedEstimator:
         try:
             from sklearn.metrics import accuracy_score, r2_score  # optional
         except ModuleNotFoundError as error:
-            raise without_sklearn("score", error) from error
+            raise_if_sklearn_is_missing(error, "score")
+            raise
         metric = accuracy_score if self._kind == "classifier" else r2_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
@@ -162,7 +163,7 @@ class FittedEstimator:
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def __sklearn_clone__(self) -> FittedEstimator:
+    def __sklearn_clone__(self) -> Self:
         return self  # a clone is an estimator that is not fitted, and a predictor is fitted for good
 
     def __sklearn_tags__(self) -> Any:
