@@ -36,7 +36,7 @@ class BrokenPromiseWarning(UserWarning):
 
 def raise_if_sklearn_is_missing(error: ModuleNotFoundError, what: str) -> None:
     """Raise an error that says how to install scikit-learn, if that is the module that was not found."""
-    if error.name == "sklearn":
+    if (error.name or "").split(".")[0] == "sklearn":
         raise ModuleNotFoundError(
             f"{what} needs scikit-learn: pip install 'dormie[sklearn]'", name="sklearn"
         ) from error
