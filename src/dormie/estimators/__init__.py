@@ -12,10 +12,10 @@ from __future__ import annotations
 from dormie.errors import raise_if_sklearn_is_missing
 
 try:
-    from dormie.estimators.compiled import CompiledClassifier, CompiledOutlierDetector, CompiledRegressor
-    from dormie.estimators.kernel_fisher import KernelFisherDiscriminant
-    from dormie.estimators.support_vector_tree import SupportVectorTree
-    from dormie.estimators.virtual_svc import VirtualSVC
+    from dormie.estimators.compiled import CompiledClassifier, CompiledOutlierDetector, CompiledRegressor  # optional
+    from dormie.estimators.kernel_fisher import KernelFisherDiscriminant  # optional
+    from dormie.estimators.support_vector_tree import SupportVectorTree  # optional
+    from dormie.estimators.virtual_svc import VirtualSVC  # optional
 except ModuleNotFoundError as error:
     raise_if_sklearn_is_missing(error, "dormie.estimators")
     raise

@@ -339,19 +339,20 @@ class CompiledClassifier(ClassifierMixin, _Compiled):  # type: ignore[misc]
     Examples
     --------
     >>> from dormie.estimators import CompiledClassifier
-    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.datasets import load_iris, make_classification
     >>> from sklearn.model_selection import cross_val_score
     >>> from sklearn.svm import SVC
-    >>> X, y = make_classification(1000, class_sep=2.0, random_state=0)
+    >>> X, y = load_iris(return_X_y=True)
     >>> scores = cross_val_score(CompiledClassifier(SVC()), X, y)
     >>> bool((scores == cross_val_score(SVC(), X, y)).all())
     True
 
-    With a risk of 5 %, for which some of the rows are set aside:
+    With a risk of 5 %, half of the rows are set aside here:
 
-    >>> model = CompiledClassifier(SVC(), risk=0.05, random_state=0).fit(X, y)
-    >>> print(model.predictor_.plan.guarantee)
-    ...
+    >>> X, y = make_classification(4000, random_state=0)
+    >>> model = CompiledClassifier(SVC(C=0.1), risk=0.05, calibration=0.5, methods=["linear_filter"], random_state=0)
+    >>> print(model.fit(X, y).predictor_.plan.guarantee)
+    risk: at most 5 % of the rows get another answer than the full sum's, with 95 % confidence
     """
 
     _default, _is_kind, _kind = SVC, is_classifier, "a classifier"

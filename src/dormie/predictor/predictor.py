@@ -371,7 +371,7 @@ class Predictor(FittedEstimator):
     def __getstate__(self) -> dict[str, Any]:
         try:
             plan: Plan | bytes = file.to_bytes(self.plan)
-        except ValueError:  # a plan that files cannot hold
+        except (ValueError, NotImplementedError):  # a plan, or a stage of one, that files cannot hold
             plan = self.plan
         return {"plan": plan, "threads": self.threads}
 
