@@ -15,27 +15,15 @@ from dormie.errors import raise_if_sklearn_is_missing
 from dormie.machine import Floats
 from dormie.machine.rules import ClassRule, OneClassSign
 from dormie.plan.plan import Plan
-from dormie.predictor.available import available_if_not
-
-
-def _why_no_score(predictor: FittedEstimator) -> str:
-    return "outliers have no score" if predictor._kind == "outlier_detector" else ""
-
-
-def _why_no_samples(predictor: FittedEstimator) -> str:
-    return "" if predictor._kind == "outlier_detector" else "only one-class machines have one"
+from dormie.predictor.availability import available
 
 
 class FittedEstimator:
     """The part of a predictor that scikit-learn's tools need: it is an estimator that is fitted for good."""
 
     plan: Plan
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> Floats:
-        raise NotImplementedError
+    predict: Any  # a method of the predictor, as the next
+    decision_function: Any
 
     def fit(self, X: Any = None, y: Any = None, **params: Any) -> Self:  # noqa: ARG002 - what scikit-learn gives
         """Do nothing: the model is trained and compiled already.
@@ -90,7 +78,7 @@ class FittedEstimator:
             return -float(machine.bias[0])
         raise self._lacks("offset_", "only one-class machines have one")
 
-    @available_if_not(_why_no_samples)
+    @available(lambda self: self._why_no_samples)
     def score_samples(self, X: Any) -> Floats:
         """Return the score of every row: the sum of its kernel terms, without the bias.
 
@@ -112,9 +100,9 @@ class FittedEstimator:
         ValueError
             If rows are NaN, infinite, or of the wrong shape.
         """
-        return self.decision_function(X) + self.offset_
+        return np.asarray(self.decision_function(X) + self.offset_)
 
-    @available_if_not(_why_no_score)
+    @available(lambda self: self._why_no_score)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier, or R² of a regressor. This needs scikit-learn.
 
@@ -156,6 +144,14 @@ class FittedEstimator:
         if isinstance(rule, OneClassSign):
             return "outlier_detector"
         return "classifier" if isinstance(rule, ClassRule) else "regressor"
+
+    @property
+    def _why_no_score(self) -> str:
+        return "outliers have no score" if self._kind == "outlier_detector" else ""
+
+    @property
+    def _why_no_samples(self) -> str:
+        return "" if self._kind == "outlier_detector" else "only one-class machines have score_samples"
 
     def _lacks(self, name: str, reason: str) -> AttributeError:
         return AttributeError(f"{type(self).__name__} has no {name}: {reason}")
