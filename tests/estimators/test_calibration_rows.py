@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from dormie.estimators.calibration_rows import is_number, set_aside
 from dormie.planner.options import RiskRequest
@@ -47,6 +48,18 @@ def test_rows_are_drawn_evenly_and_anew_for_each_seed() -> None:
         drawn[set_aside(20, 40, y, LOW, seed)[1]] += 1
     np.testing.assert_allclose(drawn, 1000, atol=120)  # five standard deviations
     assert np.array_equal(set_aside(20, 40, y, LOW, 3)[1], set_aside(20, 40, y, LOW, 3)[1])
+
+
+@pytest.mark.parametrize("wrong", [[0.0, 1.0], [0.05, 0.25]])
+def test_a_plan_that_is_wrong_too_often_passes_no_more_often_than_promised(wrong: list[float]) -> None:
+    """Wrong about one label alone, or about both: 5 of 100 rows or fewer disagree no more often than by free draws."""
+    rng, passed = np.random.default_rng(0), 0
+    for seed in range(2000):
+        y = (rng.random(200) < 0.1 if wrong[0] == 0 else rng.random(200) < 0.25).astype(np.intp)
+        disagrees = rng.random(200) < np.array(wrong)[y]  # at a rate of 10 %
+        passed += np.count_nonzero(disagrees[set_aside(100, 200, y, LOW, seed)[1]]) <= 5
+    expected = 2000 * binom.cdf(5, 100, 0.1)
+    assert passed <= expected + 5 * np.sqrt(expected)  # standard deviations
 
 
 def test_without_labels_any_rows_are_drawn() -> None:

@@ -2,6 +2,9 @@
 
 A risk holds for rows like those it was certified on, and a model is better on its training rows than on others. So no
 row may serve for both.
+
+Labels are set aside in proportion. The test of a risk takes the rows for drawn freely; that their labels vary less than
+so makes the number of disagreements vary less, too, and then a plan that is wrong too often passes less often.
 """
 
 from __future__ import annotations
