@@ -57,7 +57,7 @@ def test_a_plan_that_is_wrong_too_often_passes_no_more_often_than_promised(wrong
     for seed in range(2000):
         y = (rng.random(200) < 0.1 if wrong[0] == 0 else rng.random(200) < 0.25).astype(np.intp)
         disagrees = rng.random(200) < np.array(wrong)[y]  # at a rate of 10 %
-        passed += np.count_nonzero(disagrees[set_aside(100, 200, y, LOW, seed)[1]]) <= 5
+        passed += int(np.count_nonzero(disagrees[set_aside(100, 200, y, LOW, seed)[1]]) <= 5)
     expected = 2000 * binom.cdf(5, 100, 0.1)
     assert passed <= expected + 5 * np.sqrt(expected)  # standard deviations
 
