@@ -217,6 +217,13 @@ class TestRowsForCalibration:
         with pytest.raises(ValueError, match=told):
             CompiledClassifier(_Untrainable(), risk=0.001).fit(X, y)
 
+    @pytest.mark.parametrize("make", [np.asarray, sparse.csc_array])
+    def test_a_missing_value_is_named_by_its_place_among_all_rows(self, make: Any) -> None:
+        X, y = _moons(400)
+        X[333, 1] = np.nan
+        with pytest.raises(ValueError, match="row 333, column 1 is NaN"):
+            CompiledClassifier(_Untrainable(), risk=0.1).fit(make(X), y)
+
     def test_without_a_risk_there_is_nothing_to_calibrate(self) -> None:
         with pytest.raises(ValueError, match=r"calibration is used only with a risk: add risk=0\.001"):
             CompiledClassifier(_Untrainable(), calibration=0.3).fit(X, Y)

@@ -38,7 +38,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 from dormie.estimators.calibration_rows import is_number, set_aside
 from dormie.estimators.diagram import diagram
 from dormie.machine import Floats
-from dormie.machine.rows import require_complete
+from dormie.machine.rows import is_sparse, require_complete, require_finite
 from dormie.methods.fitting import EffortName
 from dormie.planner import compile
 from dormie.planner.options import CONFIDENCE, Options, RiskRequest
@@ -240,6 +240,8 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if frozen and self.calibration is None:
             return X, y, params, X, None
         X, y = indexable(X, y)
+        if is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
+            require_finite(X)  # so that errors count all rows, not those of one part
         labels = np.ravel(y) if y is not None and is_classifier(self) else None
         training, calibration = set_aside(self.calibration, _num_samples(X), labels, risk, seed)
         of_training = _safe_indexing(X, training)
