@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dormie.machine import Affine, Machine, Origin
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.kernels import Kernel
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, OneClassSign, OneVsOneVote, Rule, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.champion import Champion
@@ -46,7 +46,7 @@ from tests.properties.strategies import KERNELS, Generator
 
 POINTS, FEATURES = 40, 4
 RULES: tuple[Callable[[], Rule], ...] = (
-    lambda: Sign(np.array([-1, 1]), zero=0),
+    OneClassSign,
     lambda: Sign(np.array(["ash", "ülm"], dtype=object)),
     lambda: OneVsOneVote(np.array(["a", "b", "c"])),
     lambda: OneVsOneVote(np.arange(4), break_ties=True, shape="ovo"),

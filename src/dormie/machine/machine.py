@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie.machine.input_map import Affine
 from dormie.machine.kernels import Kernel
@@ -89,6 +90,20 @@ class Machine:
     blas_products: bool = field(default=False, repr=False)
     # Not an argument, so that `dataclasses.replace` with other points never keeps an origin that is not theirs.
     origin: Origin | None = field(default=None, init=False, repr=False)
+
+    if TYPE_CHECKING:  # lists and numbers become arrays
+
+        def __init__(
+            self,
+            kernel: Kernel,
+            points: Any,
+            weights: npt.ArrayLike,
+            bias: npt.ArrayLike,
+            rule: Rule,
+            input_map: Affine | None = None,
+            feature_names: Sequence[str] | None = None,
+            blas_products: bool = False,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._check_types()

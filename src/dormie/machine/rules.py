@@ -12,14 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.machine.typing import Booleans, Floats, Positions
 
-__all__ = ["Argmax", "ClassRule", "OneVsOneVote", "Rule", "Sign", "Value", "one_class_sign"]
+__all__ = ["Argmax", "ClassRule", "OneClassSign", "OneVsOneVote", "Rule", "Sign", "Value", "one_class_sign"]
 
 
 # How many outputs and rows are counted at once, so that their votes stay in the cache.
@@ -216,6 +216,10 @@ class Sign(ClassRule):
     classes: npt.NDArray[Any]
     zero: int = 1
 
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, zero: int = 1) -> None: ...
+
     def __post_init__(self) -> None:
         self._freeze_classes(2)
         if len(self.classes) != 2 or self.zero not in (0, 1):
@@ -238,6 +242,25 @@ class Sign(ClassRule):
         return np.abs(outputs[:, 0])
 
 
+class OneClassSign(Sign):
+    """
+    The rule of a one-class machine: 1 inside, -1 outside and on the decision boundary.
+
+    A type of its own, because classifiers may have the classes -1 and 1, too, and outliers are no classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dormie.rules import OneClassSign
+    >>> rule = OneClassSign()
+    >>> rule.labels(rule.answer(np.array([[0.2], [0.0], [-0.1]])))
+    array([ 1, -1, -1])
+    """
+
+    def __init__(self) -> None:
+        super().__init__(np.array([-1, 1]), zero=0)
+
+
 def one_class_sign() -> Sign:
     """
     Make the rule of a one-class machine: 1 inside, -1 outside and on the decision boundary.
@@ -245,17 +268,15 @@ def one_class_sign() -> Sign:
     Returns
     -------
     Sign
-        The sign with classes -1 and 1, and -1 at 0.
+        A `OneClassSign`.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dormie.rules import one_class_sign
-    >>> rule = one_class_sign()
-    >>> rule.labels(rule.answer(np.array([[0.2], [0.0], [-0.1]])))
-    array([ 1, -1, -1])
+    >>> from dormie.rules import OneClassSign, one_class_sign
+    >>> one_class_sign() == OneClassSign()
+    True
     """
-    return Sign(np.array([-1, 1]), zero=0)
+    return OneClassSign()
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,6 +314,10 @@ class OneVsOneVote(ClassRule):
     classes: npt.NDArray[Any]
     break_ties: bool = False
     shape: str = "ovr"
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, break_ties: bool = False, shape: str = "ovr") -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)
@@ -444,6 +469,10 @@ class Argmax(ClassRule):
 
     classes: npt.NDArray[Any]
     last_of_equal: bool = False
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, last_of_equal: bool = False) -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernel_memory import MOST_VALUES, memory_of
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
+
+EffortName = Literal["quick", "normal", "thorough"]
 
 
 @dataclass(frozen=True)

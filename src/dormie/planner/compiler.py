@@ -21,6 +21,7 @@ from dormie.machine import Machine
 from dormie.machine.rules import ClassRule
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import EffortName
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
@@ -63,7 +64,7 @@ def compile(
     per_class: bool = False,
     tolerance: float | None = None,
     methods: Sequence[str] | None = None,
-    effort: str = "normal",
+    effort: EffortName = "normal",
     fast_at: Literal["batch", "row"] = "batch",
     profile: Profile | str | PathLike[str] | bool | None = None,
     seed: int = 0,

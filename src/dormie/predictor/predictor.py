@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from operator import index
-from typing import Any, overload
+from typing import IO, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from dormie.predictor import anytime, cascade
 from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
 from dormie.predictor.deadline import Answers, answer_of_bias, answers_by
+from dormie.predictor.fitted_estimator import FittedEstimator
 from dormie.predictor.room import Room, Rooms
 
 _FEW_STEPS = 8  # with fewer intervals from the plan's own stages, `anytime` adds partial sums
@@ -67,10 +68,14 @@ class Trace:
     evaluations: Integers
 
 
-class Predictor:
+class Predictor(FittedEstimator):
     """A compiled model: gives the model's answers under the guarantee of its plan.
 
-    `dormie.compile` and `dormie.load` return predictors. They can be pickled, and threads may share one.
+    `dormie.compile` and `dormie.load` return predictors. They can be pickled, and threads may share one. A pickle holds
+    the bytes of a plan file, or, where the plan cannot be saved (a Python kernel), its objects.
+
+    For scikit-learn's tools (`cross_val_score`, scorers, displays, `FrozenEstimator`) a predictor is an estimator that
+    is fitted already.
 
     Parameters
     ----------
@@ -112,6 +117,8 @@ class Predictor:
     ) -> npt.NDArray[Any]: ...
     @overload
     def predict(self, X: Any, deadline: float) -> Answers: ...
+    @overload
+    def predict(self, X: Any, deadline: float | None) -> npt.NDArray[Any] | Answers: ...
     def predict(
         self, X: Any, deadline: float | None = None, *, out: npt.NDArray[Any] | None = None, threads: int | None = None
     ) -> npt.NDArray[Any] | Answers:
@@ -384,16 +391,19 @@ class Predictor:
         """
         return explain(self.plan)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the plan to a file that `dormie.load` reads.
 
         Parameters
         ----------
-        path : str or path-like
-            The file. It holds numbers and arrays, and nothing executable. An existing file is replaced in one step.
+        path : str, path-like or binary file object
+            The file. It holds numbers and arrays, and nothing executable. An existing file is replaced in one step. To
+            a file that is open for writing in binary mode, the plan is written from where it stands.
 
         Raises
         ------
+        TypeError
+            If the file object is open as text.
         ValueError
             If the plan cannot be saved: its kernel is a Python function, its labels are neither text nor numbers, or
             the file would be too large (`PlanFileError`).
@@ -401,6 +411,17 @@ class Predictor:
             If the folder does not exist.
         """
         file.save(self.plan, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            plan: Plan | bytes = file.to_bytes(self.plan)
+        except (ValueError, NotImplementedError):  # a plan, or a stage of one, that files cannot hold
+            plan = self.plan
+        return {"plan": plan, "threads": self.threads}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        plan = state["plan"]
+        Predictor.__init__(self, file.from_bytes(plan) if isinstance(plan, bytes) else plan, state["threads"] or None)
 
     @cached_property
     def _partial_sums(self) -> list[CertifiedStage]:
@@ -414,9 +435,6 @@ class Predictor:
             return [self._dense]
         partial_sums = self._partial_sums if not own or 2 * budget >= points else []  # few terms bound little
         return [*own, *partial_sums, self._dense]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_in_one_call"}  # native: made again
 
     def __repr__(self) -> str:
         return (
@@ -466,6 +484,13 @@ class AuditedPredictor(Predictor):
     @cached_property
     def _in_one_call(self) -> Callable[[Any, int], npt.NDArray[Any] | None]:
         return cascade.never  # the audit must see every row
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_audit": self._audit}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._audit = state["_audit"]
 
     def _fill(self, room: Room, rows: Any, threads: int) -> None:
         found = cascade.run(self.plan.cascade, rows, threads)

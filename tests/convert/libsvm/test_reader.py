@@ -24,7 +24,7 @@ from dormie.convert.libsvm.reader import read_libsvm
 from dormie.convert.libsvm.writer import write_libsvm
 from dormie.errors import UnreadableModelError
 from dormie.machine import Affine, Machine, kernels
-from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value, one_class_sign
 from dormie.numerics import reference
 
 Rows = npt.NDArray[np.float64]
@@ -327,16 +327,21 @@ def test_scikit_learn_regressors_and_one_class_machines_written_answer_alike_in_
         np.testing.assert_allclose(answers, model.predict(NEW), rtol=1e-10, atol=1e-10)
 
 
-def test_a_classifier_of_plus_and_minus_one_stays_a_classifier(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rule", "weights", "svm_type"),
+    [
+        (Sign(np.array([-1, 1]), zero=0), [1.0, -1.0], "c_svc"),
+        (Sign(np.array([-1, 1]), zero=0), [1.0, 0.5], "c_svc"),  # a linear classifier is one point of weight 1
+        (one_class_sign(), [1.0, 0.5], "one_class"),
+        (one_class_sign(), [1.0, -1.0], "c_svc"),  # LIBSVM trains none with negative weights
+    ],
+)
+def test_a_classifier_of_plus_and_minus_one_stays_a_classifier(
+    tmp_path: Path, rule: Sign, weights: list[float], svm_type: str
+) -> None:
     path = tmp_path / "signs.model"
-    write_libsvm(
-        Machine(kernels.RBF(1.0), X[:2], np.array([1.0, -1.0]), np.zeros(1), Sign(np.array([-1, 1]), zero=0)), path
-    )
-    assert path.read_text().startswith("svm_type c_svc\n")
-    write_libsvm(
-        Machine(kernels.RBF(1.0), X[:2], np.array([1.0, 0.5]), np.zeros(1), Sign(np.array([-1, 1]), zero=0)), path
-    )
-    assert path.read_text().startswith("svm_type one_class\n")
+    write_libsvm(Machine(kernels.RBF(1.0), X[:2], np.array(weights), np.zeros(1), rule), path)
+    assert path.read_text().startswith(f"svm_type {svm_type}\n")
 
 
 @settings(max_examples=30, deadline=None)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dormie.convert.one_vs_one import pack
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Linear, Polynomial, Sigmoid
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value, one_class_sign
+from dormie.machine.rules import Argmax, OneClassSign, OneVsOneVote, Rule, Sign, Value
 from dormie.machine.typing import Positions
 
 
@@ -36,8 +36,8 @@ def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
 
 
 def is_one_class(machine: Machine) -> bool:
-    """Whether this is a one-class machine: a classifier of -1 and 1 has the same rule, but weights of both signs."""
-    return isinstance(machine.rule, Sign) and machine.rule == one_class_sign() and bool((machine.weights >= 0).all())
+    """Whether this is a one-class machine that LIBSVM could have trained: one whose weights are not negative."""
+    return isinstance(machine.rule, OneClassSign) and bool((machine.weights >= 0).all())
 
 
 def _digits(values: Any) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dormie._version import __version__
 from dormie.machine import Affine, Machine
 from dormie.machine.kernels import Kernel, Normalized
-from dormie.machine.rules import ClassRule, Rule
+from dormie.machine.rules import ClassRule, OneClassSign, Rule
 from dormie.methods.base import Stage
 from dormie.plan.file import npy
 from dormie.plan.file.document import PROTOCOL, Document, Raw
@@ -154,7 +154,7 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
 
 
 def _rule(rule: Rule, members: _Arrays) -> dict[str, Any]:
-    if not isinstance(rule, ClassRule):
+    if not isinstance(rule, ClassRule) or isinstance(rule, OneClassSign):
         return _form(rule, RULES)
     labels = _plain_labels(rule.classes)
     classes = {"array": members.add("machine/classes", labels), "objects": rule.classes.dtype == object}

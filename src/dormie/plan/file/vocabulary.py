@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine.rules import Argmax, OneVsOneVote, Sign, Value
+from dormie.machine.rules import Argmax, OneClassSign, OneVsOneVote, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.plan.guarantee import Exact, Risk, Tolerance
@@ -30,6 +30,7 @@ KERNELS = {**PLAIN_KERNELS, "normalized": Form(Normalized, {"kernel": dict})}
 
 RULES = {
     "sign": Form(Sign, {"classes": dict, "zero": int}),
+    "one_class": Form(OneClassSign, {}),
     "one_vs_one_vote": Form(OneVsOneVote, {"classes": dict, "break_ties": bool, "shape": str}),
     "argmax": Form(Argmax, {"classes": dict, "last_of_equal": bool}),
     "value": Form(Value, {"tolerance": float, "flat": bool}),
