@@ -106,8 +106,13 @@ def mapped_norms(machine: Machine, rows: Any) -> Floats:
     with np.errstate(over="ignore"):
         if not is_sparse(rows) or not (input_map is None or input_map.keeps_zeros):
             return np.asarray(np.linalg.norm(mapped(machine, rows), axis=1))
-        rows = csr.canonical(rows)
-        return sparse_points.norms(rows if input_map is None else sparse_points.scaled(rows, 1 / input_map.scale))
+        return sparse_points.norms(mapped_sparse(machine, rows))
+
+
+def mapped_sparse(machine: Machine, rows: Any) -> Any:
+    """Checked sparse rows in mapped coordinates, still sparse: for input maps that keep zeros."""
+    rows = csr.canonical(rows)
+    return rows if machine.input_map is None else sparse_points.scaled(rows, machine.input_map.scale)
 
 
 def unmapped(machine: Machine, rows: Any) -> Any:
@@ -115,7 +120,7 @@ def unmapped(machine: Machine, rows: Any) -> Any:
     if machine.input_map is None:
         return rows
     if is_sparse(rows):  # the map keeps zeros: no machine with sparse points has another
-        return sparse_points.scaled(rows, machine.input_map.scale)
+        return sparse_points.scaled(rows, 1 / machine.input_map.scale)
     return machine.input_map.inverse(rows)
 
 

@@ -27,12 +27,15 @@ _FEWEST_NUMBERS = 1 << 20
 
 def in_best_form(points: Any) -> Any:
     """Points as a model holds them, dense or sparse, in the form in which their machine is served best."""
-    if not is_sparse(points):
-        return np.asarray(points)
-    numbers = points.shape[0] * points.shape[1]
-    if numbers < _FEWEST_NUMBERS or points.nnz > _MOST_DENSITY * numbers:
+    if is_sparse(points) and not sparse_is_best(*points.shape, points.nnz):
         return np.asarray(points.toarray())
-    return points
+    return points if is_sparse(points) else np.asarray(points)
+
+
+def sparse_is_best(count: int, features: int, nonzeros: int) -> bool:
+    """Whether points with so few non-zeros are better kept sparse."""
+    numbers = count * features
+    return numbers >= _FEWEST_NUMBERS and nonzeros <= _MOST_DENSITY * numbers
 
 
 def frozen_csr(values: Any, name: str) -> Any:
@@ -80,16 +83,9 @@ def dense_block(points: Any) -> Floats:
     return np.asarray(points.toarray()) if is_sparse(points) else points
 
 
-def scaled(points: Any, scale: Floats, *, divide: bool = False) -> Any:
-    """CSR points or rows with every column multiplied by its scale, or divided by it."""
-    factors = scale[points.indices]
-    data = points.data / factors if divide else points.data * factors
-    return type(points)((data, points.indices, points.indptr), shape=points.shape)
-
-
-def absolute(points: Any) -> Any:
-    """|s_ij| of all coordinates."""
-    return abs(points)
+def scaled(points: Any, scale: Floats) -> Any:
+    """CSR points or rows with every column divided by its scale."""
+    return type(points)((points.data / scale[points.indices], points.indices, points.indptr), shape=points.shape)
 
 
 def squared_norms(points: Any) -> Floats:

@@ -108,4 +108,5 @@ def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
 
 def partial_sums(machine: Machine) -> list[CertifiedStage]:
     """A stage for intervals that needs no fitting, if the machine allows one; it takes time to make."""
-    return certified_among(method.stage_without_fitting(machine) for method in METHODS.values())[:1]
+    methods = [method for method in METHODS.values() if method.serves_sparse_points or not machine.has_sparse_points]
+    return certified_among(method.stage_without_fitting(machine) for method in methods)[:1]

@@ -71,9 +71,10 @@ class Dense(_FullSumStage, CertifiedStage):
 
     @property
     def words(self) -> str:
+        terms = " of the points that share a column with a row" if self.machine.has_sparse_points else ""
         if not self._screens:
-            return "the full sum, in float64"
-        return "the full sum: in float32 with a bound on its rounding error, and more exactly for rows still undecided"
+            return f"the full sum{terms}, in float64"
+        return f"the full sum{terms}: in float32 with a bound on its rounding error, and more exactly for rows still undecided"
 
     def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
         core = self.full_sum.native_core
