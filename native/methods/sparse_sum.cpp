@@ -33,7 +33,7 @@ template <class T, bool radii> class RowSums {
 
     MiddleRadius of(const SparseVector &x, const RowTraits &row) {
         std::fill(sums_.begin(), sums_.end(), 0.0);
-        index_.products(x, values_.get());
+        index_.products(x, ranges_, values_.get());
         for (ptrdiff_t p = 0; p < index_.panels; p++) add_panel(p, row);
         for (ptrdiff_t o = 0; o < m_.outputs; o++) {
             sums_[size_t(o)] += m_.bias[o];
@@ -56,6 +56,7 @@ template <class T, bool radii> class RowSums {
     const Machine &m_;
     const InvertedIndex<T> &index_;
     Aligned<T> values_, errors_;
+    std::vector<typename InvertedIndex<T>::Range> ranges_;
     std::vector<double> sums_;
 };
 
@@ -167,7 +168,7 @@ void SparseSum::prepare() const {
 
 double SparseSum::work(ptrdiff_t n) const {
     const double values = double(machine_.points_count) * (kernel_value_work + double(machine_.outputs));
-    return double(n) * (values + 20 * index<float>().expected_products() + 1000);
+    return double(n) * (values + 20 * index<float>().met + 1000);
 }
 
 std::vector<std::shared_ptr<const Stage>> SparseSum::certified_stages(std::shared_ptr<const void> owner) const {

@@ -20,38 +20,34 @@
 
 namespace dormie {
 
-// The columns that points have, numbered in ascending order. Takes memory for these, however many features there are.
+// The columns that points have, by number: every column has its own where features are few, and else the columns in use
+// are numbered in ascending order. So it takes memory for entries, however many features there are.
 class UsedColumns {
   public:
-    UsedColumns(const int32_t *columns, ptrdiff_t count, ptrdiff_t features) {
-        if (features <= features_an_entry * count + always_mapped) {
-            numbers_.assign(size_t(features), -1);
-            for (ptrdiff_t k = 0; k < count; k++) numbers_[size_t(columns[k])] = 0;
-            for (int32_t &number : numbers_)
-                if (number == 0) number = count_++;
-        } else {
-            sorted_.assign(columns, columns + count);
-            std::sort(sorted_.begin(), sorted_.end());
-            sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
-            count_ = int32_t(sorted_.size());
-        }
+    UsedColumns(const int32_t *columns, ptrdiff_t count, ptrdiff_t features)
+        : all_(features <= features_an_entry * count + always_all), count_(features) {
+        if (all_) return;
+        used_.assign(columns, columns + count);
+        std::sort(used_.begin(), used_.end());
+        used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
+        count_ = ptrdiff_t(used_.size());
     }
 
-    int32_t count() const { return count_; }
+    ptrdiff_t count() const { return count_; }
 
     // The number of a column; -1 where no point has it.
-    int32_t number(int32_t column) const {
-        if (!numbers_.empty()) return numbers_[size_t(column)];
-        const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), column);
-        return found != sorted_.end() && *found == column ? int32_t(found - sorted_.begin()) : -1;
+    ptrdiff_t number(int32_t column) const {
+        if (all_) return column;
+        const auto found = std::lower_bound(used_.begin(), used_.end(), column);
+        return found != used_.end() && *found == column ? found - used_.begin() : -1;
     }
 
   private:
-    // A number for every feature, or the columns to search among, where features are far more than entries.
-    static constexpr ptrdiff_t features_an_entry = 16, always_mapped = 4096;
+    static constexpr ptrdiff_t features_an_entry = 4, always_all = 4096;
 
-    std::vector<int32_t> numbers_, sorted_;
-    int32_t count_ = 0;
+    const bool all_;
+    ptrdiff_t count_;
+    std::vector<int32_t> used_;
 };
 
 template <class T> class InvertedIndex {
@@ -62,23 +58,33 @@ template <class T> class InvertedIndex {
           lane_offset(size_t(panels * panel_width<T>)),
           columns_(m.sparse.columns, entries(m), m.features),
           starts_(size_t(columns_.count()) + 1),
-          places_(size_t(entries(m))),
-          values_(size_t(entries(m))) {
+          entries_(size_t(entries(m))) {
         panel_sizes.resize(size_t(panels));
         for (ptrdiff_t i = 0; i < m.points_count; i++) measure(m, i);
         for (ptrdiff_t p = 0; p < panels; p++) panel_weights.emplace_back(m, order, p);
         list(m);
     }
 
-    // Dot products of a row with all points, to `panels` whole panels; the points' coordinates are scaled.
-    void products(const SparseVector &row, T *out) const {
-        std::fill_n(out, panels * panel_width<T>, T(0));
+    // Where the entries of a row's columns lie: room for `products`.
+    struct Range {
+        int64_t from, to;
+        T x;
+    };
+
+    // Dot products of a row with all points, to `panels` whole panels; the points' coordinates are scaled. In two steps:
+    // finding all columns first, one does not wait for the memory of another.
+    void products(const SparseVector &row, std::vector<Range> &ranges, T *out) const {
+        ranges.clear();
         for (ptrdiff_t k = 0; k < row.count; k++) {
-            const int32_t number = columns_.number(row.columns[k]);
-            if (number < 0) continue;
-            const T x = T(row.values[k]);
-            const int64_t end = starts_[size_t(number) + 1];
-            for (int64_t e = starts_[size_t(number)]; e < end; e++) out[places_[size_t(e)]] += x * values_[size_t(e)];
+            const ptrdiff_t number = columns_.number(row.columns[k]);
+            if (number >= 0) ranges.push_back({starts_[size_t(number)], starts_[size_t(number) + 1], T(row.values[k])});
+        }
+        std::fill_n(out, panels * panel_width<T>, T(0));
+        const Entry *entries = entries_.data();
+        for (size_t k = 0; k < ranges.size(); k++) {
+            if (k + ahead < ranges.size()) __builtin_prefetch(entries + ranges[k + ahead].from);
+            const auto [from, to, x] = ranges[k];
+            for (int64_t e = from; e < to; e++) out[entries[e].place] += x * entries[e].value;
         }
     }
 
@@ -88,16 +94,6 @@ template <class T> class InvertedIndex {
         return int(std::min<ptrdiff_t>(panel_width<T>, (left + tile_width<T> - 1) / tile_width<T> * tile_width<T>));
     }
 
-    // Entries that a row meets whose columns are distributed as those of the points are.
-    double expected_products() const {
-        double squares = 0;
-        for (size_t j = 0; j + 1 < starts_.size(); j++) {
-            const double points = double(starts_[j + 1] - starts_[j]);
-            squares += points * points;
-        }
-        return order.empty() ? 0 : squares / double(order.size());
-    }
-
     const std::vector<ptrdiff_t> order;  // which point of the machine is at each place
     const ptrdiff_t panels;
     Aligned<T> lane_offset;
@@ -105,8 +101,16 @@ template <class T> class InvertedIndex {
     std::vector<PointSizes> panel_sizes;  // the largest of each panel
     PointSizes sizes;                     // the largest of all
     ptrdiff_t longest = 0;                // the most non-zeros of a point
+    double met = 0;                       // entries that a row meets whose columns are distributed as the points' are
 
   private:
+    struct Entry {
+        T value;
+        int32_t place;
+    };
+
+    static constexpr size_t ahead = 8;  // columns: far enough for their entries to be there when they are needed
+
     static ptrdiff_t entries(const Machine &m) { return ptrdiff_t(m.sparse.starts[m.points_count]); }
 
     // i: the place.
@@ -124,23 +128,24 @@ template <class T> class InvertedIndex {
     void list(const Machine &m) {
         const ptrdiff_t count = entries(m);
         for (ptrdiff_t k = 0; k < count; k++) starts_[size_t(columns_.number(m.sparse.columns[k])) + 1]++;
-        for (size_t j = 1; j < starts_.size(); j++) starts_[j] += starts_[j - 1];
+        for (size_t j = 1; j < starts_.size(); j++) {
+            met += double(starts_[j]) * double(starts_[j]) / double(m.points_count);
+            starts_[j] += starts_[j - 1];
+        }
         std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
         for (ptrdiff_t i = 0; i < m.points_count; i++) {
             const SparseVector s = m.sparse[order[size_t(i)]];
             const double scale = lane_terms(m.kernel, squared_norm(s.values, s.count)).scale;
             for (ptrdiff_t k = 0; k < s.count; k++) {
-                const size_t at = size_t(next[size_t(columns_.number(s.columns[k]))]++);
-                places_[at] = int32_t(i);
-                values_[at] = T(s.values[k] * scale);
+                const int64_t at = next[size_t(columns_.number(s.columns[k]))]++;
+                entries_[size_t(at)] = {T(s.values[k] * scale), int32_t(i)};
             }
         }
     }
 
     const UsedColumns columns_;
-    std::vector<int64_t> starts_;  // of each column
-    std::vector<int32_t> places_;  // of its points
-    std::vector<T> values_;
+    std::vector<int64_t> starts_;  // of each column among the entries
+    std::vector<Entry> entries_;
 };
 
 }  // namespace dormie
