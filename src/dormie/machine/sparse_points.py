@@ -9,6 +9,7 @@ SciPy is imported by the functions that make a sparse array, since it takes long
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,16 @@ from dormie.machine.typing import Booleans, Floats, Positions
 
 MOST_COLUMNS = 2**31 - 1  # columns are int32 in the native core
 
-# Measured with RBF machines of 100 to 10,000 points and rows alike, one core: up to this share of non-zeros the inverted
-# index is quicker than tiles that skip the zeros of a row, at any width; and with fewer numbers in all, dense points
-# take little memory, and all methods can serve them.
+# Measured with RBF machines of 100 to 10,000 points and rows alike, one core: up to this share of non-zeros the
+# inverted index is quicker than tiles that skip the zeros of a row, at any width; and with fewer numbers in all, dense
+# points take little memory, and all methods can serve them.
 _MOST_DENSITY = 0.05
 _FEWEST_NUMBERS = 1 << 20
 
 
 def in_best_form(points: Any) -> Any:
     """Points as a model holds them, dense or sparse, in the form in which their machine is served best."""
-    if is_sparse(points) and not sparse_is_best(*points.shape, points.nnz):
+    if is_sparse(points) and not sparse_is_best(points.shape[0], points.shape[1], points.nnz):
         return np.asarray(points.toarray())
     return points if is_sparse(points) else np.asarray(points)
 
@@ -52,11 +53,6 @@ def frozen_csr(values: Any, name: str) -> Any:
         place = int(np.flatnonzero(~np.isfinite(points.data))[0])
         row = int(np.searchsorted(points.indptr, place, side="right")) - 1
         raise ValueError(f"{name} must be finite, found {points.data[place]} at {[row, int(points.indices[place])]}")
-    return frozen(points)
-
-
-def frozen(points: Any) -> Any:
-    """The same CSR array, its parts made read-only."""
     for part in (points.data, points.indices, points.indptr):
         part.setflags(write=False)
     return points
@@ -78,11 +74,6 @@ def stacked(parts: list[Any]) -> Any:
     return vstack(parts, format="csr")
 
 
-def dense_block(points: Any) -> Floats:
-    """Points, or a few of them, as a dense array."""
-    return np.asarray(points.toarray()) if is_sparse(points) else points
-
-
 def scaled(points: Any, scale: Floats) -> Any:
     """CSR points or rows with every column divided by its scale."""
     return type(points)((points.data / scale[points.indices], points.indices, points.indptr), shape=points.shape)
@@ -92,7 +83,8 @@ def squared_norms(points: Any) -> Floats:
     """|s|^2 of every point, dense or sparse."""
     if not is_sparse(points):
         return np.asarray(np.einsum("ij,ij->i", points, points))
-    return np.bincount(row_numbers(points), weights=points.data * points.data, minlength=points.shape[0])
+    squares = np.bincount(_row_numbers(points), weights=points.data * points.data, minlength=points.shape[0])
+    return squares.astype(np.float64, copy=False)
 
 
 def norms(points: Any) -> Floats:
@@ -100,7 +92,7 @@ def norms(points: Any) -> Floats:
     return np.sqrt(squared_norms(points)) if is_sparse(points) else np.asarray(np.linalg.norm(points, axis=1))
 
 
-def row_numbers(points: Any) -> Positions:
+def _row_numbers(points: Any) -> Positions:
     """Which point each non-zero is of."""
     return np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
 
@@ -114,8 +106,5 @@ def keys(points: Any) -> list[bytes]:
     """For each point bytes that equal points share."""
     if not is_sparse(points):
         return [(point + 0.0).tobytes() for point in points]  # adding 0.0 turns -0.0 into 0.0
-    ends = points.indptr
-    return [
-        points.indices[start:end].tobytes() + points.data[start:end].tobytes()
-        for start, end in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    places = [slice(start, end) for start, end in pairwise(points.indptr.tolist())]
+    return [points.indices[place].tobytes() + points.data[place].tobytes() for place in places]

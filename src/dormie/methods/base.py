@@ -254,8 +254,8 @@ class Method(ABC):
         """Whether the method can serve the machine; if not, the reason."""
         if machine.has_sparse_points and not self.serves_sparse_points:
             return Usable(
-                f"{self.name} lays points out densely, and those of this machine are sparse: leave it out, or build the "
-                "Machine with points.toarray()"
+                f"{self.name} lays points out densely, and those of this machine are sparse: leave it out, or build "
+                "the Machine with points.toarray()"
             )
         return self.is_usable_for(machine)
 

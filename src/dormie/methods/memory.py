@@ -13,6 +13,7 @@ from typing import NamedTuple
 Shapes = Mapping[str, Sequence[int]]
 
 _TILE = 128  # bytes of one feature in a tile (native/simd/ops.hpp)
+_COLUMNS_AN_ENTRY, _ALWAYS_ALL_COLUMNS = 4, 4096  # of UsedColumns (native/tiles/inverted_index.hpp)
 _PANEL = 1024  # bytes of a panel's array with one number for each point
 _PANEL_OVERHEAD = 256  # bytes of the other fields of a panel
 
@@ -23,6 +24,7 @@ class Size(NamedTuple):
     points: int
     features: int
     outputs: int
+    nonzeros: int | None = None  # of sparse points; None if they are dense
 
 
 def extent(shapes: Shapes, name: str, axis: int = 0) -> int:
@@ -35,6 +37,14 @@ def packed(size: Size, itemsize: int) -> int:
     """Bytes of `Packed` (native/tiles/packed.hpp): points in tiles, and the offsets and weights of each panel."""
     tiles = ceil_div(size.points, _TILE // itemsize)
     return tiles * _TILE * size.features + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
+
+
+def inverted_index(size: Size, itemsize: int) -> int:
+    """Bytes of `InvertedIndex` (native/tiles/inverted_index.hpp), while it is being built."""
+    nonzeros = size.nonzeros or 0
+    columns = min(size.features, _COLUMNS_AN_ENTRY * nonzeros + _ALWAYS_ALL_COLUMNS)
+    lists = 2 * itemsize * nonzeros + 4 * nonzeros + 2 * 8 * (columns + 1)
+    return lists + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 
 
 def panels(points: int, itemsize: int) -> int:

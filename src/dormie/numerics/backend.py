@@ -86,16 +86,28 @@ def native_machine(machine: Machine) -> extension.Machine | None:
     """The native form of a machine; None where NumPy must be used (a Python kernel, or no native core)."""
     if not _serves(machine):
         return None
-    numbers = _kernel_numbers(machine.kernel), _rule_numbers(machine.rule)
-    return extension.Machine(*numbers, machine.points, *_parts(machine), vars(margin(machine)))
+    return extension.Machine(
+        _kernel_numbers(machine.kernel),
+        _rule_numbers(machine.rule),
+        machine.points,
+        machine.weights,
+        machine.bias,
+        *_map(machine),
+        vars(margin(machine)),
+    )
 
 
 def _sparse_machine(machine: Machine) -> extension.SparseMachine:
     points = machine.points
-    parts = points.data, points.indices.astype(np.int32, copy=False), points.indptr.astype(np.int64, copy=False)
-    numbers = _kernel_numbers(machine.kernel), _rule_numbers(machine.rule)
     return extension.SparseMachine(
-        *numbers, parts, machine.n_features, *_parts(machine), vars(margin(machine))
+        _kernel_numbers(machine.kernel),
+        _rule_numbers(machine.rule),
+        (points.data, points.indices.astype(np.int32, copy=False), points.indptr.astype(np.int64, copy=False)),
+        machine.n_features,
+        machine.weights,
+        machine.bias,
+        *_map(machine),
+        vars(margin(machine)),
     )
 
 
@@ -108,10 +120,9 @@ def _serves(machine: Machine) -> bool:
     return extension is not None
 
 
-def _parts(machine: Machine) -> tuple[Floats, Floats, Floats | None, Floats | None]:
-    """The weights, the bias, and the input map."""
-    center, scale = (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
-    return machine.weights, machine.bias, center, scale
+def _map(machine: Machine) -> tuple[Floats | None, Floats | None]:
+    """The center and the scale of the input map, or None for both."""
+    return (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
 
 
 def info() -> dict[str, Any]:

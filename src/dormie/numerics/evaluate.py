@@ -16,7 +16,6 @@ from dormie.machine.rows import some
 from dormie.numerics import backend, reference
 from dormie.numerics.source_sum import SourceSum, unbounded_where_not_finite
 
-
 NativeSum = Union["backend.extension.Dense", "backend.extension.SparseSum"]  # text: the extension may be missing
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Kernel, Normalized
-from dormie.machine.rows import is_sparse, require_finite_vectors
+from dormie.machine.rows import require_finite_vectors
 from dormie.machine.typing import Integers
 from dormie.numerics.rounding import UNIT, feature_lengths, kernel_value_error, margin, source_margin
 

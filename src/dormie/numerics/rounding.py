@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dormie.machine import Affine, Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.margin import LOST_LENGTH, Margin
-from dormie.machine.csr import is_sparse
 from dormie.machine.rules import ClassRule
 from dormie.machine.sparse_points import any_nonzero, squared_norms
 from dormie.machine.typing import Booleans

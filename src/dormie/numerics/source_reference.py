@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine.rows import is_sparse
 from dormie.numerics.reference import outputs, sum_in_order
 from dormie.numerics.rounding import inner_degree
 

@@ -14,12 +14,12 @@ from typing import Any, Union
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.input_map import MAP_STEPS
-from dormie.machine.rows import is_sparse, mapped_norms
+from dormie.machine.rows import mapped_norms
 from dormie.machine.typing import Integers
 from dormie.numerics import backend, source_reference
 from dormie.numerics.rounding import source_margin
-
 
 NativeSourceSum = Union["backend.extension.SourceSum", "backend.extension.SparseSourceSum"]  # text: it may be missing
 

@@ -35,8 +35,8 @@ def accepts(machine: Machine) -> bool:
 
 
 def apply(machine: Machine) -> Machine:
-    sparse = machine.has_sparse_points
-    vectors = _sparse_sums(machine.weights, machine.points) if sparse else _weighted_sums(machine.weights, machine.points)
+    add = _sparse_sums if machine.has_sparse_points else _weighted_sums
+    vectors = add(machine.weights, machine.points)
     return replace(machine, points=vectors, weights=np.eye(machine.n_outputs))
 
 

@@ -28,7 +28,8 @@ import numpy as np
 
 from dormie.errors import TrainingRowsWarning, warn_user
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import is_sparse, mapped, mapped_sparse
+from dormie.machine.csr import is_sparse
+from dormie.machine.rows import mapped, mapped_sparse
 
 _OF_ROWS, _OF_VECTORS = 0.01, 0.2  # coincidences below either share are harmless
 _RARE_VALUES = 2  # factor on the bound, for rare values are more frequent among support vectors
