@@ -33,7 +33,7 @@ template <class T, bool radii> class RowSums {
 
     MiddleRadius of(const SparseVector &x, const RowTraits &row) {
         std::fill(sums_.begin(), sums_.end(), 0.0);
-        index_.products(x, ranges_, values_.get());
+        index_.products(x, found_, values_.get());
         for (ptrdiff_t p = 0; p < index_.panels; p++) add_panel(p, row);
         for (ptrdiff_t o = 0; o < m_.outputs; o++) {
             sums_[size_t(o)] += m_.bias[o];
@@ -56,7 +56,7 @@ template <class T, bool radii> class RowSums {
     const Machine &m_;
     const InvertedIndex<T> &index_;
     Aligned<T> values_, errors_;
-    std::vector<typename InvertedIndex<T>::Range> ranges_;
+    typename InvertedIndex<T>::Found found_;
     std::vector<double> sums_;
 };
 

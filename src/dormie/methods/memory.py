@@ -13,7 +13,7 @@ from typing import NamedTuple
 Shapes = Mapping[str, Sequence[int]]
 
 _TILE = 128  # bytes of one feature in a tile (native/simd/ops.hpp)
-_COLUMNS_AN_ENTRY, _ALWAYS_ALL_COLUMNS = 4, 4096  # of UsedColumns (native/tiles/inverted_index.hpp)
+_ALWAYS_ALL_COLUMNS, _NUMBERS_AN_ENTRY = 4096, 8  # of native/tiles/inverted_index.hpp
 _PANEL = 1024  # bytes of a panel's array with one number for each point
 _PANEL_OVERHEAD = 256  # bytes of the other fields of a panel
 
@@ -42,9 +42,10 @@ def packed(size: Size, itemsize: int) -> int:
 def inverted_index(size: Size, itemsize: int) -> int:
     """Bytes of `InvertedIndex` (native/tiles/inverted_index.hpp), while it is being built."""
     nonzeros = size.nonzeros or 0
-    columns = min(size.features, _COLUMNS_AN_ENTRY * nonzeros + _ALWAYS_ALL_COLUMNS)
-    lists = 2 * itemsize * nonzeros + 4 * nonzeros + 2 * 8 * (columns + 1)
-    return lists + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
+    columns = min(size.features, nonzeros + _ALWAYS_ALL_COLUMNS)
+    lists = (2 * itemsize + 4) * nonzeros + 20 * columns
+    in_tiles = _NUMBERS_AN_ENTRY * itemsize * nonzeros
+    return lists + in_tiles + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 
 
 def panels(points: int, itemsize: int) -> int:
