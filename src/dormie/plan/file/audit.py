@@ -13,7 +13,7 @@ from dormie.plan.file.audit_arrays import audit_arrays
 from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
 from dormie.plan.file.points import arrays_of_points
-from dormie.plan.file.require import Kinds, require_fields, require_kind, shown
+from dormie.plan.file.require import Kinds, require_entry, require_fields, require_floats, require_kind, require_shape, shown
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
 
 _SCHEMA: dict[str, Kinds] = {
@@ -92,7 +92,7 @@ def _audit_machine(document: Document) -> list[str]:
     require_fields(machine, "machine", _MACHINE)
     _audit_kernel(machine["kernel"], schema)
     (count, d), of_points = arrays_of_points(machine["points"], "machine.points", document)
-    _, c = _shape(machine["weights"], "machine.weights", schema, 2)
+    _, c = require_shape(machine["weights"], "machine.weights", schema, 2)
     used: _Shapes = [(machine["weights"], (count, c)), (machine["bias"], (c,))]
     used += _audit_input_map(machine["input_map"], "machine.input_map", d)
     _require_shapes(used, schema)
@@ -119,7 +119,7 @@ def _audit_origin(document: Document) -> list[str]:
         return []
     require_fields(origin, "origin", _ORIGIN)
     (_, d), _ = arrays_of_points(schema["machine"]["points"], "machine.points", document)
-    _, c = _shape(schema["machine"]["weights"], "machine.weights", schema, 2)
+    _, c = require_shape(schema["machine"]["weights"], "machine.weights", schema, 2)
     (count, width), of_points = arrays_of_points(origin["points"], "origin.points", document)
     if width != d:
         raise PlanFileError(f"origin.points have {width:,} features, the points of the machine {d:,}")
@@ -132,29 +132,7 @@ def _audit_origin(document: Document) -> list[str]:
 
 def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
     for reference, shape in used:
-        _require_floats(reference, shape, schema)
-
-
-def _entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema's entry for an array."""
-    require_kind(reference, where, str)
-    if reference not in schema["arrays"]:
-        raise PlanFileError(f"{where} refers to an array {shown(reference)}, which is not there")
-    entry: dict[str, Any] = schema["arrays"][reference]
-    return entry
-
-
-def _shape(reference: str, where: str, schema: dict[str, Any], dimensions: int) -> list[int]:
-    shape: list[int] = _entry(reference, where, schema)["shape"]
-    if len(shape) != dimensions:
-        raise PlanFileError(f"{where} must have {dimensions} dimensions, {reference} has shape {shape}")
-    return shape
-
-
-def _require_floats(reference: str, shape: tuple[int, ...], schema: dict[str, Any]) -> None:
-    entry = _entry(reference, "machine", schema)
-    if entry["dtype"] != "<f8" or tuple(entry["shape"]) != shape:
-        raise PlanFileError(f"{reference} must be <f8 of shape {shape} to fit the machine")
+        require_floats(reference, shape, schema)
 
 
 def _require_names(names: list[Any], where: str) -> None:
@@ -190,7 +168,7 @@ def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         return []
     where, classes = "machine.rule.classes", rule["classes"]
     require_fields(classes, where, {"array": str, "objects": bool})
-    _shape(classes["array"], where, schema, 1)
+    require_shape(classes["array"], where, schema, 1)
     if classes["objects"] and "U" not in schema["arrays"][classes["array"]]["dtype"]:
         raise PlanFileError(f"{where}: only text is held as objects")
     return [classes["array"]]
@@ -218,7 +196,7 @@ def _audit_stage(stage: Any, where: str, schema: dict[str, Any]) -> list[str]:
     for name, value in stage["numbers"].items():
         require_kind(value, f"{where}.numbers[{shown(name)}]", (bool, int, float, str))
     for name, reference in stage["arrays"].items():
-        _entry(reference, f"{where}.arrays[{shown(name)}]", schema)
+        require_entry(reference, f"{where}.arrays[{shown(name)}]", schema)
     return list(stage["arrays"].values())
 
 

@@ -12,7 +12,7 @@ from dormie.machine.csr import is_sparse
 from dormie.machine.sparse_points import MOST_COLUMNS, from_parts
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
-from dormie.plan.file.require import require_fields
+from dormie.plan.file.require import require_fields, require_floats, require_shape
 
 _FIELDS: dict[str, Any] = {"values": str, "columns": str, "starts": str, "features": int}
 _TYPES = {"values": "<f8", "columns": "<i4", "starts": "<i8"}
@@ -31,17 +31,16 @@ def describe_points(points: Any, add: Callable[[str, _Array], str], folder: str)
 
 def arrays_of_points(described: Any, where: str, document: Document) -> tuple[tuple[int, int], list[str]]:
     """The shape of audited points, L x d, and the names of their arrays; PlanFileError if they are not points."""
-    entries = document.schema["arrays"]
+    schema = document.schema
     if not isinstance(described, dict):
-        shape = _entry(described, where, entries)["shape"]
-        if len(shape) != 2 or entries[described]["dtype"] != "<f8":
-            raise PlanFileError(f"{where} must be <f8 of two dimensions; {described} has shape {shape}")
-        return (shape[0], shape[1]), [described]
+        count, features = require_shape(described, where, schema, 2)
+        require_floats(described, (count, features), schema)
+        return (count, features), [described]
     require_fields(described, where, _FIELDS)
     for part, dtype in _TYPES.items():
-        entry = _entry(described[part], f"{where}.{part}", entries)
-        if entry["dtype"] != dtype or len(entry["shape"]) != 1:
-            raise PlanFileError(f"{where}.{part} must be {dtype} of one dimension")
+        require_shape(described[part], f"{where}.{part}", schema, 1)
+        if schema["arrays"][described[part]]["dtype"] != dtype:
+            raise PlanFileError(f"{where}.{part} must be {dtype}")
     values, columns, starts = (_array(described[part], document) for part in _TYPES)
     features = described["features"]
     if not 1 <= features <= MOST_COLUMNS:
@@ -73,13 +72,6 @@ def _canonical(values: _Array, columns: _Array, starts: _Array, features: int) -
     ascends = columns[1:] > columns[:-1]
     ascends[starts[(starts > 0) & (starts < len(columns))] - 1] = True  # from one point to the next
     return bool(ascends.all() and columns.min() >= 0 and columns.max() < features)
-
-
-def _entry(reference: Any, where: str, entries: dict[str, Any]) -> dict[str, Any]:
-    if type(reference) is not str or reference not in entries:
-        raise PlanFileError(f"{where} must name one of the arrays")
-    entry: dict[str, Any] = entries[reference]
-    return entry
 
 
 def _array(reference: str, document: Document) -> _Array:
