@@ -105,7 +105,8 @@ template <class Number> void StridedRows<Number>::list(ptrdiff_t i, SparseVector
         to.columns.resize(listed + part + spare);
         to.values.resize(listed + part + spare);
         const int n = int(std::min<ptrdiff_t>(part, d - from));
-        const int found = ops<double>().list_nonzeros(x + from, n, to.columns.data() + listed, to.values.data() + listed);
+        const int found =
+            ops<double>().list_nonzeros(x + from, n, to.columns.data() + listed, to.values.data() + listed);
         for (int k = 0; k < found; k++) to.columns[listed + size_t(k)] += int32_t(from);
         to.columns.resize(listed + size_t(found));
         to.values.resize(listed + size_t(found));

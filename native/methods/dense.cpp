@@ -17,7 +17,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
-constexpr ptrdiff_t cached = 1 << 20;          // bytes of points that stay in the cache of each core
+constexpr ptrdiff_t cached = 1 << 20;  // bytes of points that stay in the cache of each core
 
 template <class T> Forms forms_of() { return {std::is_same_v<T, float>, std::is_same_v<T, double>}; }
 

@@ -96,8 +96,7 @@ template <class T, bool radii, class Verdict> class RowByRow final : public Pass
     Verdict verdict_;
 };
 
-template <class T, bool radii, class Verdict>
-std::unique_ptr<Pass> row_by_row(const SparseSum &sum, Verdict verdict) {
+template <class T, bool radii, class Verdict> std::unique_ptr<Pass> row_by_row(const SparseSum &sum, Verdict verdict) {
     return std::make_unique<RowByRow<T, radii, Verdict>>(sum, std::move(verdict));
 }
 
@@ -107,12 +106,12 @@ template <class T> class CertifiedSparseSum final : public SparseStage {
     using SparseStage::SparseStage;
     std::unique_ptr<Pass> pass(int) const override {
         const Machine &m = sum_.machine();
-        return row_by_row<T, true>(sum_, [&m, judge = Judge(m.rule, m.outputs)](
-                                             int r, const RowTraits &row, const MiddleRadius &found,
-                                             const Verdicts &verdicts) mutable {
-            verdicts.answers[r] = judge.settle(found, m.margin, row.norm);
-            if (verdicts.values) std::copy_n(found.middle, m.outputs, verdicts.values + r * m.outputs);
-        });
+        return row_by_row<T, true>(
+            sum_, [&m, judge = Judge(m.rule, m.outputs)](int r, const RowTraits &row, const MiddleRadius &found,
+                                                         const Verdicts &verdicts) mutable {
+                verdicts.answers[r] = judge.settle(found, m.margin, row.norm);
+                if (verdicts.values) std::copy_n(found.middle, m.outputs, verdicts.values + r * m.outputs);
+            });
     }
 };
 

@@ -255,8 +255,8 @@ class KeptSparse : public KeptParts {
         for (ptrdiff_t i = 0; sound && i < machine.points_count; i++) {
             const SparseVector s = points[i];
             for (ptrdiff_t k = 0; sound && k < s.count; k++)
-                sound = s.columns[k] >= 0 && s.columns[k] < machine.features &&
-                        (k == 0 || s.columns[k - 1] < s.columns[k]);
+                sound =
+                    s.columns[k] >= 0 && s.columns[k] < machine.features && (k == 0 || s.columns[k - 1] < s.columns[k]);
         }
         if (!sound) throw nb::value_error("the sparse points are not in canonical form");
     }

@@ -54,7 +54,8 @@ class UsedColumns {
 template <class T> class InvertedIndex {
   public:
     explicit InvertedIndex(const Machine &m)
-        : order(packing_order(m, false, [&](ptrdiff_t i) { return squared_norm(m.sparse[i].values, m.sparse[i].count); })),
+        : order(packing_order(m, false,
+                              [&](ptrdiff_t i) { return squared_norm(m.sparse[i].values, m.sparse[i].count); })),
           panels((m.points_count + panel_width<T> - 1) / panel_width<T>),
           lane_offset(size_t(panels * panel_width<T>)),
           tiles_((m.points_count + tile_width<T> - 1) / tile_width<T>),
@@ -82,8 +83,8 @@ template <class T> class InvertedIndex {
         std::vector<T> values;
     };
 
-    // Dot products of a row with all points, to `panels` whole panels; the points' coordinates are scaled. In two steps:
-    // finding all columns first, one does not wait for the memory of another.
+    // Dot products of a row with all points, to `panels` whole panels; the points' coordinates are scaled. In two
+    // steps: finding all columns first, one does not wait for the memory of another.
     void products(const SparseVector &row, Found &found, T *out) const {
         find(row, found);
         add_frequent(found, out);
@@ -122,8 +123,8 @@ template <class T> class InvertedIndex {
     };
 
     static constexpr size_t ahead = 8;  // columns: far enough for their entries to be there when they are needed
-    // A column in tiles pays from an eighth of the points on: with more of them tiles leave the cache (6,000 points, 60,000 words);
-    // with a few points it gains nothing. Tiles have at most 8 numbers for each entry of all points.
+    // A column in tiles pays from an eighth of the points on: with more of them tiles leave the cache (6,000 points,
+    // 60,000 words); with a few points it gains nothing. Tiles have at most 8 numbers for each entry of all points.
     static constexpr ptrdiff_t frequent_share = 8, frequent_points = 8, numbers_an_entry = 8;
 
     static ptrdiff_t entries(const Machine &m) { return ptrdiff_t(m.sparse.starts[m.points_count]); }

@@ -19,7 +19,7 @@ POINTS = np.array([[0.0, 2.0, 0.0, -1.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 
 
 
 def made(points: Any, **parts: Any) -> Machine:
-    return Machine(RBF(0.5), points, [1.0, -1.0, 2.0], 0.0, Sign([0, 1]), **parts)
+    return Machine(RBF(0.5), points, np.array([1.0, -1.0, 2.0]), np.zeros(1), Sign(np.arange(2)), **parts)
 
 
 @pytest.mark.parametrize("form", ["csr_array", "csr_matrix", "csc_array", "coo_array", "lil_array", "dok_array"])
@@ -78,7 +78,8 @@ def test_readers_keep_points_sparse_where_there_are_many_zeros() -> None:
 
     assert scipy.sparse.issparse(in_best_form(points(200, 10_000, 0.01)))
     assert isinstance(in_best_form(points(200, 10_000, 0.2)), np.ndarray)
-    assert isinstance(in_best_form(points(20, 100, 0.01)), np.ndarray)
+    assert isinstance(in_best_form(points(20, 10_000, 0.01)), np.ndarray)
+    assert isinstance(in_best_form(points(5_000, 500, 0.01)), np.ndarray)
     assert isinstance(in_best_form(POINTS), np.ndarray)
 
 
@@ -94,7 +95,7 @@ def test_numbers_of_sparse_points_are_those_of_dense_ones() -> None:
 
 @pytest.mark.parametrize("scale", [None, [2.0, 0.5, -1.0, 4.0]])
 def test_norms_of_mapped_rows(scale: list[float] | None) -> None:
-    input_map = None if scale is None else Affine(np.zeros(4), scale)
+    input_map = None if scale is None else Affine(np.zeros(4), np.array(scale))
     machine, rows = made(scipy.sparse.csr_array(POINTS), input_map=input_map), POINTS[::-1] + 1.0
     twice = scipy.sparse.csr_array((np.repeat(rows.ravel() / 2, 2), np.tile(np.repeat(range(4), 2), 3), [0, 8, 16, 24]))
     expected = np.linalg.norm(rows if scale is None else rows / scale, axis=1)

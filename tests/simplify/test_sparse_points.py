@@ -15,7 +15,7 @@ from dormie.machine.kernels import RBF, Linear, Polynomial
 from dormie.machine.rules import Sign
 from dormie.simplify import simplify
 from tests.oracles import full_sum as naive
-from tests.properties.strategies import adversarial_machines, machines, sparse_machines
+from tests.properties.strategies import adversarial_machines, by_hand, machines, sparse_machines
 
 
 def some_points(count: int, features: int, seed: int = 0) -> Any:
@@ -24,7 +24,7 @@ def some_points(count: int, features: int, seed: int = 0) -> Any:
 
 def made(kernel: Any, points: Any, input_map: Affine | None = None) -> Machine:
     weights = np.random.default_rng(1).normal(size=(points.shape[0], 1))
-    return Machine(kernel, points, weights, 0.25, Sign([0, 1]), input_map)
+    return Machine(kernel, points, weights, np.full(1, 0.25), Sign(np.arange(2)), input_map)
 
 
 def test_a_linear_machine_is_folded_to_one_sparse_vector() -> None:
@@ -47,7 +47,7 @@ def test_equal_points_are_merged_and_points_without_weight_dropped() -> None:
     few = some_points(5, 40)
     machine = made(RBF(0.3), scipy.sparse.vstack([few, few[:2], few[4:]]))
     weights = np.array([1.0, 2.0, 0.0, 3.0, 1.0, 0.5, -2.0, 4.0])
-    merged, names = simplify(Machine(machine.kernel, machine.points, weights, 0.0, machine.rule))
+    merged, names = simplify(by_hand(machine.kernel, machine.points, weights))
     assert names == ("merge_duplicates", "drop_zero_weights")
     np.testing.assert_array_equal(merged.points.toarray(), few[[0, 3, 4]].toarray())
     np.testing.assert_array_equal(merged.weights[:, 0], [1.5, 3.0, 5.0])

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear
-from dormie.machine.rules import Sign, Value
+from dormie.machine.rules import Value
 from dormie.methods.dense import Dense
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 from tests.oracles import full_sum as naive
 from tests.properties import checks
-from tests.properties.strategies import KERNELS, adversarial_machines, machine, machines, sparse_machines
+from tests.properties.strategies import KERNELS, adversarial_machines, by_hand, machine, machines, sparse_machines
 
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 
@@ -90,7 +90,7 @@ def test_more_features_than_could_be_laid_out() -> None:
     features = 2**31 - 1
     columns = np.array([0, 5, 10**9, 5, features - 1])
     points = scipy.sparse.csr_array((np.arange(1.0, 6.0), columns, [0, 3, 5]), shape=(2, features))
-    made = Machine(RBF(0.01), points, [1.0, -2.0], 0.25, Sign([0, 1]))
+    made = by_hand(RBF(0.01), points, [1.0, -2.0], 0.25)
     row = scipy.sparse.csr_array(([1.0, 1.0], [5, 7], [0, 2]), shape=(1, features))
     expected = np.exp(-0.01 * (1 + 1 + 1 + 9)) - 2 * np.exp(-0.01 * (9 + 1 + 25)) + 0.25
     full_sum = FullSum(made)
@@ -106,7 +106,7 @@ def test_far_from_the_origin_the_models_own_sum_decides() -> None:
     rng = np.random.default_rng(0)
     points = np.zeros((70, 30))
     points[:, :3] = 1e8 + rng.normal(size=(70, 3))
-    made = Machine(RBF(0.5), scipy.sparse.csr_array(points), rng.normal(size=(70, 1)), 0.1, Sign([0, 1]))
+    made = by_hand(RBF(0.5), scipy.sparse.csr_array(points), rng.normal(size=(70, 1)), 0.1)
     rows = points[:9] + np.pad(rng.normal(size=(9, 3)), ((0, 0), (0, 27)))
     checks.outputs_agree(made, rows)
     middle, radius = FullSum(made).interval(rows)
@@ -168,9 +168,10 @@ def test_a_pickled_stage_answers_the_same() -> None:
 
 def test_the_native_core_refuses_points_that_are_not_canonical() -> None:
     made, _ = sparse(RBF(0.3), 3, 4)
-    numbers = {"kind": 2, "gamma": 0.3, "coef0": 0.0, "degree": 1, "normalized": False}
-    rule = {"kind": 0, "classes": 2, "zero": False, "break_ties": False, "last_of_equal": False, "tolerance": 0.0}
-    margin = {"constant": np.zeros(1), "slope": np.zeros(1), "gain": 1.0, "start": 0.0, "degree": 1}
+    numbers: dict[str, object] = {"kind": 2, "gamma": 0.3, "coef0": 0.0, "degree": 1, "normalized": False}
+    rule: dict[str, object] = {"kind": 0, "classes": 2, "zero": False, "tolerance": 0.0}
+    rule |= {"break_ties": False, "last_of_equal": False}
+    margin: dict[str, object] = {"constant": np.zeros(1), "slope": np.zeros(1), "gain": 1.0, "start": 0.0, "degree": 1}
     for columns, starts in (([1, 1], [0, 2]), ([1, 4], [0, 2]), ([-1, 1], [0, 2]), ([1, 2], [0, 3]), ([1, 2], [1, 2])):
         parts = np.ones(2), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int64)
         with pytest.raises(ValueError, match="canonical"):

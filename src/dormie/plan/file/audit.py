@@ -13,7 +13,15 @@ from dormie.plan.file.audit_arrays import audit_arrays
 from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
 from dormie.plan.file.points import arrays_of_points
-from dormie.plan.file.require import Kinds, require_entry, require_fields, require_floats, require_kind, require_shape, shown
+from dormie.plan.file.require import (
+    Kinds,
+    require_entry,
+    require_fields,
+    require_floats,
+    require_kind,
+    require_shape,
+    shown,
+)
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
 
 _SCHEMA: dict[str, Kinds] = {

@@ -13,9 +13,7 @@ import scipy.sparse
 
 import dormie
 from dormie.errors import PlanFileError
-from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Linear
-from dormie.machine.rules import Sign
 from dormie.methods.dense import Dense
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import archive, load, npy
@@ -25,13 +23,14 @@ from dormie.plan.file.parse import unparse
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from tests.plan.file.plans import written
+from tests.properties.strategies import by_hand
 
 VALUES, COLUMNS, STARTS = (f"machine/points/{part}.npy" for part in ("values", "columns", "starts"))
 
 
 def plan(points: Any) -> Plan:
     count = points.shape[0]
-    machine = Machine(RBF(0.5), points, np.linspace(-1, 1, count), 0.1, Sign(np.array([-1, 1])))
+    machine = by_hand(RBF(0.5), points, np.linspace(-1, 1, count), 0.1)
     return Plan(machine, Cascade.of(Dense(machine)), Exact(), Source("by hand", count))
 
 
@@ -81,7 +80,7 @@ def test_they_come_back_to_the_bit(tmp_path: Path) -> None:
 
 
 def test_an_origin_with_sparse_points_comes_back(tmp_path: Path) -> None:
-    machine = Machine(Linear(), points(), [1.0, 2.0, -1.0], 0.1, Sign(np.array([-1, 1])))
+    machine = by_hand(Linear(), points(), [1.0, 2.0, -1.0], 0.1)
     fast = dormie.compile(machine)
     fast.save(tmp_path / "plan.dormie")
     origin = dormie.load(tmp_path / "plan.dormie").plan.machine.origin
