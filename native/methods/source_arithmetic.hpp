@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.hpp"
 #include "core/machine.hpp"
+#include "core/spare.hpp"
+#include "core/team.hpp"
 
 namespace dormie {
 
@@ -94,6 +98,19 @@ inline void add_terms(const Machine &m, const double *values, double *sums) {
             if (weights[o] != 0) sums[o] += weights[o] * values[k];
     }
     for (ptrdiff_t o = 0; o < c; o++) sums[o] += m.bias[o];
+}
+
+// Calls work(row, workspace) for every row; threads have a workspace each, kept from one call to the next.
+template <class Workspace, class Work>
+void each_row(const Machine &m, const Spares<Workspace> &spares, ptrdiff_t rows, Team &team, const Work &work) {
+    auto workers = for_each_worker(team.threads(), [&] {
+        std::unique_ptr<Workspace> spare = spares.take();
+        return spare ? std::move(spare) : std::make_unique<Workspace>(m);
+    });
+    team.of(int(workers.size())).share(rows, 1, [&](ptrdiff_t i, ptrdiff_t, int worker) {
+        work(i, *workers[size_t(worker)]);
+    });
+    for (auto &worker : workers) spares.give(std::move(worker));
 }
 
 }  // namespace dormie

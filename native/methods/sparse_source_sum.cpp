@@ -99,18 +99,12 @@ void SparseSourceSum::kernel_values(Workspace &space) const {
 }
 
 void SparseSourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
-    auto workers = for_each_worker(team.threads(), [&] {
-        std::unique_ptr<Workspace> spare = spares_.take();
-        return spare ? std::move(spare) : std::make_unique<Workspace>(machine_);
-    });
-    team.of(int(workers.size())).share(rows.n, 1, [&](ptrdiff_t i, ptrdiff_t, int worker) {
-        Workspace &space = *workers[size_t(worker)];
+    each_row(machine_, spares_, rows.n, team, [&](ptrdiff_t i, Workspace &space) {
         space.read(rows, i);
         map_row(sparse, space);
         kernel_values(space);
         add_terms(machine_, space.values.data(), out + i * machine_.outputs);
     });
-    for (auto &worker : workers) spares_.give(std::move(worker));
 }
 
 }  // namespace dormie
