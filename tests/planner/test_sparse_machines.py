@@ -137,6 +137,7 @@ def test_a_linear_model_is_reduced_to_a_vector_for_each_output_and_written() -> 
     svc = SVC(kernel="linear").fit(X, Y % 2)
     reduction = dormie.reduce(svc, 1)
     assert reduction.exact
+    assert f"Measured on {len(svc.support_):,} of its support vectors" in str(reduction)
     small = reduction.to_sklearn()
     assert small.support_vectors_.shape == (1, FEATURES)
     np.testing.assert_array_equal(small.predict(ROWS), svc.predict(ROWS))

@@ -310,9 +310,11 @@ def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tu
     if not machine.n_points:
         return rows, np.zeros((1, machine.n_features)), "a row of zeros, which is as good as any: it has no vectors"
     if rows is None:
-        advice = "pass rows like those to be predicted for better figures"
-        what = f"{_SYNTHETIC:,} synthetic rows, drawn from the support vectors: {advice}"
-        return None, sample_rows(machine, None, _SYNTHETIC, seed), what
+        rows = sample_rows(machine, None, _SYNTHETIC, seed)
+        kind = (
+            "of its support vectors" if machine.has_sparse_points else "synthetic rows, drawn from the support vectors"
+        )
+        return None, rows, f"{rows.shape[0]:,} {kind}: pass rows like those to be predicted for better figures"
     rows = check_rows(rows, machine)
     count = rows.shape[0]
     if not count:
