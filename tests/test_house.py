@@ -111,6 +111,8 @@ OF_FOLDERS = {
     "test_files",
     "test_golden",
     "test_native",
+    "test_sparse_machines",
+    "test_sparse_points",
 }
 OF_FOLDERS |= {"test_native", "test_round_trip", "test_toy_method"}
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from dormie.machine import Affine, Machine, Origin
 from dormie.machine.input_map import MAP_STEPS
@@ -71,15 +72,18 @@ def forged(rng: Generator) -> bytes:
 
 
 def _genuine_one(rng: Generator) -> Document:
-    return genuine(int(rng.integers(len(KERNELS))), int(rng.integers(len(RULES))), bool(rng.random() < 0.5))
+    kernel, rule = int(rng.integers(len(KERNELS))), int(rng.integers(len(RULES)))
+    return genuine(kernel, rule, bool(rng.random() < 0.5), sparse=bool(rng.random() < 0.2))
 
 
 @cache
-def genuine(kernel: int, rule: int, bold: bool) -> Document:
+def genuine(kernel: int, rule: int, bold: bool, sparse: bool = False) -> Document:
     """A plan with all stages there are for the kernel and the rule, certified ones or bold ones, as it is saved."""
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
     bold = bold and not isinstance(machine.rule, Value)
-    stages = _bold_stages(machine) if bold else _certified_stages(machine)
+    if sparse:
+        machine = _sparse(machine)
+    stages = [] if sparse else _bold_stages(machine) if bold else _certified_stages(machine)
     last = Float32Dense(machine) if bold else Dense(machine)
     cascade = Cascade.of(*stages, last).scaled(1.5)
     guarantee = _risk(machine) if bold else _certified(machine)
@@ -97,6 +101,19 @@ def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
     bias, blas_products = rng.normal(size=outputs), bool(rng.random() < 0.5)
     machine = Machine(kernel, points, weights, bias, rule, input_map, names, blas_products)
     return machine.with_origin(_origin(rng, machine)) if rng.random() < 0.7 else machine
+
+
+def _sparse(machine: Machine) -> Machine:
+    """The same with most coordinates 0, its origin too, and scaled at most."""
+    rng = np.random.default_rng(machine.n_points)
+
+    def sparse(each: Machine) -> Machine:
+        points = csr_array(np.where(rng.random(each.points.shape) < 0.3, each.points, 0.0))
+        input_map = None if each.input_map is None else Affine(np.zeros(FEATURES), each.input_map.scale)
+        return replace(each, points=points, input_map=input_map, blas_products=False)
+
+    origin = machine.origin
+    return sparse(machine).with_origin(origin and Origin(sparse(origin.machine), origin.deviation))
 
 
 def _scaler(rng: Generator) -> Affine:
@@ -405,7 +422,7 @@ class _Forgery:
             self._along({"machine/points.npy": 0, "machine/weights.npy": 0}, None)
         axes = self._one_of([_OUTPUT_AXES, _FEATURE_AXES])
         self._along(
-            axes, self._one_of([0, 2, 50, 1000] if len(self.arrays["machine/points.npy"]) > 1 else [50, 20_000])
+            axes, self._one_of([0, 2, 50, 1000] if len(self.arrays.get("machine/points.npy", "")) > 1 else [50, 20_000])
         )
         if self.rng.random() < 0.5:
             self._drop_origin()

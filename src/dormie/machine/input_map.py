@@ -110,6 +110,12 @@ class Affine:
         return Affine(self.center + self.scale * other.center, self.scale * other.scale)
 
     @property
+    def keeps_zeros(self) -> bool:
+        """Whether every feature of 0 stays 0, at each step."""
+        shifts = [values for name, values in self.all_steps if name in ("subtract", "add")]
+        return not any(values.any() for values in (self.center, *shifts))
+
+    @property
     def all_steps(self) -> tuple[tuple[str, Floats], ...]:
         """The model's own steps, in order: one subtraction and one division where `steps` is empty."""
         return self.steps or (("subtract", self.center), ("divide", self.scale))

@@ -7,7 +7,7 @@ squared differences, and the model's own sum) is in `dormie.methods.dense`.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -16,20 +16,27 @@ from dormie.machine.rows import some
 from dormie.numerics import backend, reference
 from dormie.numerics.source_sum import SourceSum, unbounded_where_not_finite
 
+NativeSum = Union["backend.extension.Dense", "backend.extension.SparseSum"]  # text: the extension may be missing
+
+
+def _core(machine: Machine) -> NativeSum | reference.Dense:
+    """What computes the sum; functions make it, because the extension may be missing."""
+    if machine.has_sparse_points:
+        return backend.choose_sparse(
+            machine, lambda core: backend.extension.SparseSum(core), lambda: reference.Dense(machine)
+        )
+    return backend.choose(machine, lambda core: backend.extension.Dense(core), lambda: reference.Dense(machine))
+
 
 class FullSum:
     """The sum of all terms of a machine, in float64; `core` computes it, natively or in NumPy."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.core = backend.choose(
-            machine,
-            lambda core: backend.extension.Dense(core),  # a lambda, because the extension may be missing
-            lambda: reference.Dense(machine),
-        )
+        self.core = _core(machine)
 
     @property
-    def native_core(self) -> backend.extension.Dense | None:
+    def native_core(self) -> NativeSum | None:
         """`core` if it is native; None if NumPy computes."""
         return None if isinstance(self.core, reference.Dense) else self.core
 

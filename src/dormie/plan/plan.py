@@ -125,6 +125,8 @@ class Plan:
 
 def why_dense_alone(machine: Machine) -> str:
     """Why no certified stage can speed up the machine; empty if one may."""
+    if machine.has_sparse_points:
+        return "the points are sparse, and the full sum meets only those that share a column with a row"
     if not machine.kernel.positive_semidefinite:
         return "the kernel is not known to be positive semi-definite" + (
             " (if it is, Custom(function, positive_semidefinite=True) says so)" if machine.kernel.is_python else ""

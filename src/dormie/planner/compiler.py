@@ -208,8 +208,8 @@ def _with_risk(
     machine: Machine, options: Options, rows: Any, fit_rows: Any | None, costs: Costs, progress: Progress
 ) -> Chosen | None:
     """The choice for a plan with a risk; None if none was asked for, or if an exact plan is as good."""
-    if options.risk is None or not machine.n_points:
-        return None
+    if options.risk is None or not machine.n_points or machine.has_sparse_points:
+        return None  # of sparse points the exact full sum is quicker than any calibrated stage there is
     parts = Parts.of(machine, rows, fit_rows, options.risk, options.seed)
     return RiskPlanner(machine, options, options.risk, parts, progress, costs.for_kernel_of(machine)).choose()
 
@@ -256,7 +256,7 @@ def _sample(dense: Dense, options: Options, rows: Any | None, costs: Costs) -> A
 def _guess(cascade: Cascade, options: Options, rows: Any | None, costs: Costs, progress: Progress) -> Stage | None:
     """A stage for answers at a deadline, if the plan needs one; none for the full sum alone, if that was asked for."""
     machine = cascade.stages[0].machine
-    if options.names == () or machine.kernel.is_python or not machine.n_points:
+    if options.names == () or machine.kernel.is_python or machine.has_sparse_points or not machine.n_points:
         return None
     sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed), costs)
     return guess_stage(cascade, sample, costs, options.seed, progress)

@@ -36,7 +36,7 @@ def guess_stage(cascade: Cascade, rows: Any, costs: Costs, seed: int, progress: 
     if cascade.stages[0].guess is not None:
         return cascade.stages[0].guess
     machine = cascade.stages[0].machine
-    if machine.n_points < _FEWEST_POINTS or not machine.kernel.positive_semidefinite:
+    if machine.n_points < _FEWEST_POINTS or machine.has_sparse_points or not machine.kernel.positive_semidefinite:
         return None
     n = min(max(machine.n_points // _POINTS_A_VECTOR, _FEWEST), _MOST)
     placeholder = _set_of(machine, machine.points[:n], np.zeros((n, machine.n_outputs)))

@@ -152,7 +152,7 @@ def checked_rows(options: Options, machine: Machine, rows: Any | None, fit_rows:
 def require_usable(options: Options, machine: Machine) -> None:
     """Raise ValueError with the reason if a named method cannot serve the machine."""
     for name in options.names or ():
-        require(METHODS[name].is_usable_for(machine))
+        require(METHODS[name].usable_for(machine))
 
 
 def _finite_rows(given: Any | None, name: str, machine: Machine) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped, require_finite_vectors
+from dormie.machine.rows import mapped_norms, require_finite_vectors
 from dormie.methods import METHODS
 from dormie.methods.base import CertifiedStage, certified_among, unknown_interval
 
@@ -89,8 +89,7 @@ def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Fl
     """Intervals for the machine before it was rewritten: wider by the largest change of the outputs by rewriting."""
     if machine.origin is None:
         return low, high
-    with np.errstate(over="ignore"):
-        change = machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
+    change = machine.origin.deviation(mapped_norms(machine, rows))
     return low - change, high + change
 
 
@@ -109,4 +108,5 @@ def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
 
 def partial_sums(machine: Machine) -> list[CertifiedStage]:
     """A stage for intervals that needs no fitting, if the machine allows one; it takes time to make."""
-    return certified_among(method.stage_without_fitting(machine) for method in METHODS.values())[:1]
+    methods = [method for method in METHODS.values() if method.serves_sparse_points or not machine.has_sparse_points]
+    return certified_among(method.stage_without_fitting(machine) for method in methods)[:1]

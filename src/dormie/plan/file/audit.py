@@ -12,7 +12,16 @@ from dormie.methods import METHODS
 from dormie.plan.file.audit_arrays import audit_arrays
 from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
-from dormie.plan.file.require import Kinds, require_fields, require_kind, shown
+from dormie.plan.file.points import arrays_of_points
+from dormie.plan.file.require import (
+    Kinds,
+    require_entry,
+    require_fields,
+    require_floats,
+    require_kind,
+    require_shape,
+    shown,
+)
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, PLAIN_KERNELS, RULES, TRIAL, Form
 
 _SCHEMA: dict[str, Kinds] = {
@@ -31,7 +40,7 @@ _OPTIONAL: dict[str, Kinds] = {"note": str, "guess": dict}
 _MACHINE: dict[str, Kinds] = {
     "kernel": dict,
     "rule": dict,
-    "points": str,
+    "points": (str, dict),
     "weights": str,
     "bias": str,
     "input_map": (dict, type(None)),
@@ -41,7 +50,7 @@ _MACHINE: dict[str, Kinds] = {
 _STAGE: dict[str, Kinds] = {"name": str, "certified": bool, "caution": float, "numbers": dict, "arrays": dict}
 _Shapes = list[tuple[str, tuple[int, ...]]]  # names of arrays, each with the shape it must have
 _ORIGIN: dict[str, Kinds] = {
-    "points": str,
+    "points": (str, dict),
     "weights": str,
     "bias": str,
     "input_map": (dict, type(None)),
@@ -59,7 +68,7 @@ def audit(document: Document) -> None:
     _audit_protocol(schema)
     require_fields(schema, "schema.json", _SCHEMA, optional=_OPTIONAL)
     audit_arrays(schema["arrays"], document.arrays)
-    used = _audit_machine(schema) + _audit_origin(schema) + _audit_stages(schema)
+    used = _audit_machine(document) + _audit_origin(document) + _audit_stages(schema)
     if sorted(used) != sorted(schema["arrays"]):
         raise PlanFileError("the schema must refer to each of its arrays just once")
     _audit_guarantee(schema["guarantee"], schema)
@@ -84,19 +93,20 @@ def _audit_protocol(schema: dict[str, Any]) -> None:
     )
 
 
-def _audit_machine(schema: dict[str, Any]) -> list[str]:
+def _audit_machine(document: Document) -> list[str]:
     """Check the machine, and return the names of the arrays it refers to."""
+    schema = document.schema
     machine = schema["machine"]
     require_fields(machine, "machine", _MACHINE)
     _audit_kernel(machine["kernel"], schema)
-    count, d = _shape(machine["points"], "machine.points", schema, 2)
-    _, c = _shape(machine["weights"], "machine.weights", schema, 2)
-    used: _Shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
+    (count, d), of_points = arrays_of_points(machine["points"], "machine.points", document)
+    _, c = require_shape(machine["weights"], "machine.weights", schema, 2)
+    used: _Shapes = [(machine["weights"], (count, c)), (machine["bias"], (c,))]
     used += _audit_input_map(machine["input_map"], "machine.input_map", d)
     _require_shapes(used, schema)
     if machine["feature_names"] is not None:
         _require_names(machine["feature_names"], "machine.feature_names")
-    return [reference for reference, _ in used] + _audit_rule(machine["rule"], schema)
+    return of_points + [reference for reference, _ in used] + _audit_rule(machine["rule"], schema)
 
 
 def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
@@ -110,46 +120,27 @@ def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _S
     return [(reference, (d,)) for reference in references]
 
 
-def _audit_origin(schema: dict[str, Any]) -> list[str]:
+def _audit_origin(document: Document) -> list[str]:
     """Check the origin, and return the names of the arrays it refers to."""
+    schema = document.schema
     if (origin := schema["origin"]) is None:
         return []
     require_fields(origin, "origin", _ORIGIN)
-    _, d = _shape(schema["machine"]["points"], "machine.points", schema, 2)
-    _, c = _shape(schema["machine"]["weights"], "machine.weights", schema, 2)
-    count, _ = _shape(origin["points"], "origin.points", schema, 2)
-    used: _Shapes = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
+    (_, d), _ = arrays_of_points(schema["machine"]["points"], "machine.points", document)
+    _, c = require_shape(schema["machine"]["weights"], "machine.weights", schema, 2)
+    (count, width), of_points = arrays_of_points(origin["points"], "origin.points", document)
+    if width != d:
+        raise PlanFileError(f"origin.points have {width:,} features, the points of the machine {d:,}")
+    used: _Shapes = [(origin["weights"], (count, c))]
     used += [(origin[name], (c,)) for name in ("bias", "constant", "slope")]
     used += _audit_input_map(origin["input_map"], "origin.input_map", d)
     _require_shapes(used, schema)
-    return [reference for reference, _ in used]
+    return of_points + [reference for reference, _ in used]
 
 
 def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
     for reference, shape in used:
-        _require_floats(reference, shape, schema)
-
-
-def _entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema's entry for an array."""
-    require_kind(reference, where, str)
-    if reference not in schema["arrays"]:
-        raise PlanFileError(f"{where} refers to an array {shown(reference)}, which is not there")
-    entry: dict[str, Any] = schema["arrays"][reference]
-    return entry
-
-
-def _shape(reference: str, where: str, schema: dict[str, Any], dimensions: int) -> list[int]:
-    shape: list[int] = _entry(reference, where, schema)["shape"]
-    if len(shape) != dimensions:
-        raise PlanFileError(f"{where} must have {dimensions} dimensions, {reference} has shape {shape}")
-    return shape
-
-
-def _require_floats(reference: str, shape: tuple[int, ...], schema: dict[str, Any]) -> None:
-    entry = _entry(reference, "machine", schema)
-    if entry["dtype"] != "<f8" or tuple(entry["shape"]) != shape:
-        raise PlanFileError(f"{reference} must be <f8 of shape {shape} to fit the machine")
+        require_floats(reference, shape, schema)
 
 
 def _require_names(names: list[Any], where: str) -> None:
@@ -185,7 +176,7 @@ def _audit_rule(rule: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         return []
     where, classes = "machine.rule.classes", rule["classes"]
     require_fields(classes, where, {"array": str, "objects": bool})
-    _shape(classes["array"], where, schema, 1)
+    require_shape(classes["array"], where, schema, 1)
     if classes["objects"] and "U" not in schema["arrays"][classes["array"]]["dtype"]:
         raise PlanFileError(f"{where}: only text is held as objects")
     return [classes["array"]]
@@ -206,12 +197,14 @@ def _audit_stage(stage: Any, where: str, schema: dict[str, Any]) -> list[str]:
     require_fields(stage, where, _STAGE)
     if stage["name"] not in METHODS:
         raise _unknown(where, stage["name"], list(METHODS), schema)
+    if isinstance(schema["machine"]["points"], dict) and not METHODS[stage["name"]].serves_sparse_points:
+        raise PlanFileError(f"{where}: {stage['name']} does not serve sparse points")
     if METHODS[stage["name"]].stage(stage["certified"]) is None:
         raise PlanFileError(f"{where}: {stage['name']} is {'never' if stage['certified'] else 'always'} certified")
     for name, value in stage["numbers"].items():
         require_kind(value, f"{where}.numbers[{shown(name)}]", (bool, int, float, str))
     for name, reference in stage["arrays"].items():
-        _entry(reference, f"{where}.arrays[{shown(name)}]", schema)
+        require_entry(reference, f"{where}.arrays[{shown(name)}]", schema)
     return list(stage["arrays"].values())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from dormie.errors import PlanFileError
 from dormie.methods.memory import Size
 from dormie.plan.file.document import Document
+from dormie.plan.file.points import nonzeros_of
 from dormie.plan.file.vocabulary import stage_type
 
 MOST_STAGES = 16
@@ -26,7 +27,7 @@ def audit_memory(document: Document) -> None:
     stages = [*schema["stages"], *([schema["guess"]] if "guess" in schema else [])]
     memory = _labels(schema) + sum(_stage_memory(stage, size, schema) for stage in stages)
     stored = sum(len(raw) for raw in document.arrays.values())
-    most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points else 0)
+    most = _TIMES * stored + _SPARE + (_TILES * size.features if size.points and size.nonzeros is None else 0)
     if memory > most:
         raise PlanFileError(
             f"the plan would take {memory:,} bytes of memory, and of a file with {stored:,} bytes of arrays it may "
@@ -36,8 +37,10 @@ def audit_memory(document: Document) -> None:
 
 def _size(schema: dict[str, Any]) -> Size:
     machine, arrays = schema["machine"], schema["arrays"]
-    points, features = arrays[machine["points"]]["shape"]
-    return Size(points, features, arrays[machine["weights"]]["shape"][1])
+    points, outputs = arrays[machine["weights"]]["shape"]
+    nonzeros = nonzeros_of(machine["points"], arrays)
+    features = machine["points"]["features"] if nonzeros is not None else arrays[machine["points"]]["shape"][1]
+    return Size(points, features, outputs, nonzeros)
 
 
 def _stage_memory(stage: dict[str, Any], size: Size, schema: dict[str, Any]) -> int:

@@ -17,6 +17,7 @@ from dormie.numerics.rounding import source_margin
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
+from dormie.plan.file.points import points_of
 from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form, stage_type
 from dormie.plan.guarantee import Count, Evidence, Guarantee
 from dormie.plan.plan import Plan, Source, Trial
@@ -57,7 +58,7 @@ def _machine(document: Document) -> Machine:
     names = described["feature_names"]
     machine = Machine(
         kernel=_kernel(described["kernel"]),
-        points=_array(described["points"], document),
+        points=points_of(described["points"], document),
         weights=_array(described["weights"], document),
         bias=_array(described["bias"], document),
         rule=_rule(described["rule"], document),
@@ -76,7 +77,7 @@ def _origin(described: dict[str, Any], machine: Machine, document: Document) -> 
     constant, slope = _array(described["constant"], document), _array(described["slope"], document)
     source = replace(
         machine,
-        points=_array(described["points"], document),
+        points=points_of(described["points"], document),
         weights=_array(described["weights"], document),
         bias=_array(described["bias"], document),
         input_map=_input_map(described["input_map"], document),

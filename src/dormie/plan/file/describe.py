@@ -15,6 +15,7 @@ from dormie.machine.rules import ClassRule, OneClassSign, Rule
 from dormie.methods.base import Stage
 from dormie.plan.file import npy
 from dormie.plan.file.document import PROTOCOL, Document, Raw
+from dormie.plan.file.points import describe_points
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
 from dormie.plan.guarantee import Evidence, Guarantee, Risk
 from dormie.plan.plan import Plan, Source
@@ -65,13 +66,18 @@ def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
         "feature_names": None,
         "blas_products": bool(machine.blas_products),
     }
-    for name in ("points", "weights", "bias"):
-        described[name] = members.add(f"machine/{name}", getattr(machine, name))
+    described |= _sum(machine, members, "machine")
     if machine.input_map is not None:
         described["input_map"] = _input_map(machine.input_map, members, "machine")
     if machine.feature_names is not None:
         described["feature_names"] = [str(name) for name in machine.feature_names]
     return described
+
+
+def _sum(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any]:
+    """Points, weights and bias."""
+    named = {name: members.add(f"{folder}/{name}", getattr(machine, name)) for name in ("weights", "bias")}
+    return {"points": describe_points(machine.points, members.add, folder), **named}
 
 
 def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
@@ -91,9 +97,8 @@ def _origin(machine: Machine, members: _Arrays) -> dict[str, Any] | None:
     if (origin := machine.origin) is None:
         return None
     source, deviation = origin.machine, origin.deviation.without_infinity()
-    described = {name: members.add(f"origin/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
     return {
-        **described,
+        **_sum(source, members, "origin"),
         "input_map": None if source.input_map is None else _input_map(source.input_map, members, "origin"),
         "constant": members.add("origin/constant", deviation.constant),
         "slope": members.add("origin/slope", deviation.slope),
