@@ -28,10 +28,11 @@ def test_a_stage_that_settles_nothing_loses_to_the_dense_stage_alone(moons: tupl
     machine, rows = dormie.read(moons[0]), moons[1]
     useless = ReducedSet.project(machine, machine.points[:1], [1])
     assert not useless.decide(rows).settled.any()  # type: ignore[union-attr]
-    found, trials = Race.between(Dense(machine), [Candidate(useless)], rows, Timed()).winner()
+    costs = _Told(lambda cascade: 1.02 if cascade.startswith("reduced_set") else 1.0)
+    found, trials = Race.between(Dense(machine), [Candidate(useless)], rows, costs).winner()
     assert str(found) == "dense"
     assert {trial.stages for trial in trials} == {"dense", "reduced_set(1) -> dense"}
-    found, _ = Race.between(Dense(machine), [Candidate(useless)], rows, Timed()).winner(dense_alone=False)
+    found, _ = Race.between(Dense(machine), [Candidate(useless)], rows, costs).winner(dense_alone=False)
     assert str(found) == "reduced_set(1) -> dense"
 
 

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from dormie.machine import Affine, Machine, Origin
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.kernels import Kernel
-from dormie.machine.rules import Argmax, OneClassSign, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, ClassRule, OneClassSign, OneVsOneVote, Rule, Sign, Value
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.champion import Champion
@@ -33,6 +33,7 @@ from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.regions import Regions
+from dormie.methods.scores.stage import ScoreMachine, Scores, needs_classes
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.rounding import kernel_sum_margin
@@ -158,6 +159,10 @@ def _bold_stages(machine: Machine) -> list[Stage]:
     if machine.kernel.positive_semidefinite:
         levels = Levels.of(machine.points[:4], [machine.weights[:4]], machine.n_outputs)
         stages.append(CalibratedReducedSet(machine, levels, np.ones((1, machine.n_outputs))))
+    if needs_classes(Scores.name, machine):
+        classes = len(cast(ClassRule, machine.rule).classes)
+        made = ScoreMachine(machine.points[:4].copy(), rows[:4, :1] * np.arange(classes), np.zeros(classes))
+        stages.append(Scores(machine, made, 0.5))
     return stages
 
 
