@@ -61,6 +61,7 @@ def _given(folder: Path) -> dict[str, Any]:
         "svr": SVR().fit(X_train, X_train[:, 0]),
         "machine": dormie.read(svc),
         "X_train": X_train,
+        "y_train": y_train,
         "X": X_train,
         "y": y_train,
         "x": X[400],

@@ -27,3 +27,11 @@ def test_strings(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert f"{result.support_vectors} kernel evaluations per strand" in printed
     assert "|--- k0 <= " in printed
+
+
+def test_typed() -> None:
+    result = _main("typed.py")
+    assert result.by_hand == ["near", "far"]
+    assert result.in_time == 400
+    assert result.score > 0.9
+    assert result.loaded

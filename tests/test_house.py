@@ -95,7 +95,8 @@ def test_every_method_has_its_folder() -> None:
     folders = {path.name for path in (SOURCE / "methods").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(METHODS)
     for folder in folders:
-        elsewhere = ("dense", "refinement", "regions")  # the twins of the full sum, of reduced sets and of geometry
+        # The twins of the full sum, of reduced sets, of geometry, and of a reduced set.
+        elsewhere = ("dense", "refinement", "regions", "scores")
         twin = {"reference.py"} if folder not in elsewhere else set()
         names = {path.name for path in (SOURCE / "methods" / folder).iterdir()}
         assert {"__init__.py", "stage.py", "method.py"} | twin <= names
@@ -111,6 +112,8 @@ OF_FOLDERS = {
     "test_files",
     "test_golden",
     "test_native",
+    "test_sparse_machines",
+    "test_sparse_points",
 }
 OF_FOLDERS |= {"test_native", "test_risk_of_values", "test_round_trip", "test_toy_method"}
 

@@ -18,6 +18,28 @@ def test_import_leaves_heavy_modules_alone(module: str) -> None:
     assert printed(f"import sys, dormie; print({module!r} in sys.modules)").strip() == "False"
 
 
+def test_estimators_are_there_without_an_import_of_their_own() -> None:
+    code = (
+        "import sys, dormie; print('sklearn' in sys.modules, 'estimators' in dir(dormie)); "
+        "print(dormie.estimators.VirtualSVC.__name__, 'sklearn' in sys.modules, hasattr(dormie, 'estimator'))"
+    )
+    assert printed(code).splitlines() == ["False True", "VirtualSVC True False"]
+
+
+@pytest.mark.parametrize("asked", ["dormie.estimators", "from dormie.estimators import VirtualSVC"])
+def test_estimators_say_what_to_install_where_scikit_learn_is_missing(asked: str) -> None:
+    code = f"""
+import sys
+sys.modules["sklearn"] = None
+import dormie
+try:
+    {asked}
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert printed(code).strip() == "dormie.estimators needs scikit-learn: pip install 'dormie[sklearn]'"
+
+
 def test_build_info_tells_version_compiler_instruction_set_and_threads() -> None:
     info: dict[str, Any] = dormie.build_info()
     assert info["version"] == dormie.__version__

@@ -11,6 +11,7 @@ import dormie
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Sign
+from dormie.progress import Progress, duration
 
 
 class _Terminal(io.StringIO):
@@ -44,3 +45,18 @@ def test_elsewhere_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> Non
 def test_without_any_stderr_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", None)
     _compile()
+
+
+def test_a_note_follows_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Progress("about 3 minutes") as progress:
+        progress.say("fitting")
+    assert "dormie: fitting (about 3 minutes)" in terminal.getvalue()
+
+
+def test_how_long_it_takes_is_said_where_it_is_long() -> None:
+    assert duration(59.0, "fits") == ""
+    assert duration(61.0, "fits") == "fits: about 1 minute"
+    assert duration(180.0, "fits") == "fits: about 3 minutes"
+    assert duration(1e6, "fits") == "fits: about 16,667 minutes"

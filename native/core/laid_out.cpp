@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/kernel.hpp"
+#include "core/norm.hpp"
 
 namespace dormie {
 
@@ -18,8 +19,8 @@ LaidOut::LaidOut(const Machine &machine, int capacity, Forms forms)
     : machine_(machine),
       capacity_(capacity),
       forms_(forms),
-      narrow_(Aligned<float>::unwritten(size_t(capacity * machine.features))),
-      wide_(Aligned<double>::unwritten(size_t(capacity * machine.features))),
+      narrow_(Aligned<float>::unwritten(forms.listed ? 0 : size_t(capacity * machine.features))),
+      wide_(Aligned<double>::unwritten(forms.listed ? 0 : size_t(capacity * machine.features))),
       numbers_(size_t(capacity)),
       traits_(size_t(capacity)),
       squares_(size_t(capacity)),
@@ -28,15 +29,39 @@ LaidOut::LaidOut(const Machine &machine, int capacity, Forms forms)
 void LaidOut::read(const Rows &rows, ptrdiff_t from, int count) {
     source_ = &rows;
     count_ = count;
-    // A few rows at a time: what is done to them one after the other is done in the first-level cache.
-    const int several = int(std::clamp<ptrdiff_t>(numbers_at_once / machine_.features, 4, capacity_));
-    const auto read_part = rows.in_float() && !machine_.center ? &LaidOut::read_narrow : &LaidOut::read_wide;
-    for (int r = 0; r < count; r += several) (this->*read_part)(from, r, std::min(several, count - r));
+    if (forms_.listed) {
+        read_lists(from, count);
+    } else {
+        read_all(from, count);
+    }
     for (int r = 0; r < count; r++) {
         numbers_[r] = from + r;
         if (!(squares_[r] <= std::numeric_limits<double>::max())) rows.require_finite(from + r);
     }
     set_traits(count);
+}
+
+void LaidOut::read_all(ptrdiff_t from, int count) {
+    // A few rows at a time: what is done to them one after the other is done in the first-level cache.
+    const int several = int(std::clamp<ptrdiff_t>(numbers_at_once / machine_.features, 4, capacity_));
+    const auto read_part = source_->in_float() && !machine_.center ? &LaidOut::read_narrow : &LaidOut::read_wide;
+    for (int r = 0; r < count; r += several) (this->*read_part)(from, r, std::min(several, count - r));
+}
+
+// The input map keeps zeros: a machine with sparse points has no other.
+void LaidOut::read_lists(ptrdiff_t from, int count) {
+    lists_.clear();
+    for (int r = 0; r < count; r++) {
+        source_->list(from + r, lists_);
+        const SparseVector x = lists_[r];
+        double *values = lists_.values_of(r);
+        for (ptrdiff_t k = 0; machine_.center && k < x.count; k++) {
+            const int32_t j = x.columns[k];
+            values[k] = machine_.inverse ? values[k] * machine_.inverse[j] : values[k] / machine_.scale[j];
+        }
+        squares_[r] = squared_norm(values, x.count);
+        nonzeros_[r] = int32_t(x.count);
+    }
 }
 
 // Numbers that float has, and that are not mapped: most often no double is needed.
@@ -69,23 +94,29 @@ void LaidOut::set_traits(int count) {
         traits_[r] = {std::sqrt(squares_[r]), nonzeros_[r], terms.scale, terms.offset, far, false};
     }
     for (int r = 0; r < count; r++) {
-        if (kernel.normalized)
-            traits_[r].lost = wide_at_ ? norm_lost(kernel, row<double>(r), machine_.features, squares_[r])
-                                       : norm_lost(kernel, row<float>(r), machine_.features, squares_[r]);
+        if (kernel.normalized) traits_[r].lost = lost(r);
         if (traits_[r].far) set_to_zero(r);
     }
+}
+
+bool LaidOut::lost(int r) const {
+    const Kernel &kernel = machine_.kernel;
+    if (forms_.listed) return norm_lost(kernel, lists_[r].values, lists_[r].count, squares_[r]);
+    return wide_at_ ? norm_lost(kernel, row<double>(r), machine_.features, squares_[r])
+                    : norm_lost(kernel, row<float>(r), machine_.features, squares_[r]);
 }
 
 // In arrays of our own: where rows are read in place, the block is copied first.
 void LaidOut::set_to_zero(int r) {
     const ptrdiff_t d = machine_.features;
+    traits_[r].nonzeros = 0;
+    if (forms_.listed) return lists_.forget(r);
     if (narrow_at_ && narrow_at_ != narrow_.get()) std::copy_n(narrow_at_, count_ * d, narrow_.get());
     if (wide_at_ && wide_at_ != wide_.get()) std::copy_n(wide_at_, count_ * d, wide_.get());
     if (narrow_at_) narrow_at_ = narrow_.get();
     if (wide_at_) wide_at_ = wide_.get();
     std::fill_n(narrow_.get() + r * d, d, 0.0f);
     std::fill_n(wide_.get() + r * d, d, 0.0);
-    traits_[r].nonzeros = 0;
 }
 
 const double *LaidOut::read_again(ptrdiff_t number, double *room) const {
@@ -95,12 +126,23 @@ const double *LaidOut::read_again(ptrdiff_t number, double *room) const {
     return room;
 }
 
+void LaidOut::drop_last() {
+    count_--;
+    if (forms_.listed) lists_.drop_last();
+}
+
+void LaidOut::clear() {
+    count_ = 0;
+    if (forms_.listed) lists_.clear();
+}
+
 void LaidOut::add(const LaidOut &other, int r) {
     const ptrdiff_t d = machine_.features;
     const int at = count_++;
     source_ = other.source_;
     numbers_[at] = other.numbers_[r];
     traits_[at] = other.traits_[r];
+    if (forms_.listed) return lists_.append(other.lists_[r]);
     narrow_at_ = forms_.narrow ? narrow_.get() : nullptr;
     wide_at_ = forms_.wide ? wide_.get() : nullptr;
     if (traits_[at].far) return set_to_zero(at);

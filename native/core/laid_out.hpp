@@ -8,12 +8,14 @@
 #include "core/machine.hpp"
 #include "core/rows.hpp"
 #include "core/sizes.hpp"
+#include "core/sparse.hpp"
 
 namespace dormie {
 
-// The number types that a stage reads rows in.
+// The forms that a stage reads rows in: all coordinates in float or in double; or the non-zeros alone, which all stages
+// of a machine with sparse points read, and no others.
 struct Forms {
-    bool narrow = false, wide = false;  // float, double
+    bool narrow = false, wide = false, listed = false;
 };
 
 // A block of rows, one below the other. Either consecutive ones, read from where they lie; or some that are left of
@@ -27,8 +29,8 @@ class LaidOut {
 
     // One more row, of another block.
     void add(const LaidOut &other, int r);
-    void drop_last() { count_--; }
-    void clear() { count_ = 0; }
+    void drop_last();
+    void clear();
 
     int count() const { return count_; }
     int capacity() const { return capacity_; }
@@ -38,6 +40,8 @@ class LaidOut {
     ptrdiff_t number(int r) const { return numbers_[r]; }
     const RowTraits &traits(int r) const { return traits_[r]; }
     template <class T> const T *row(int r) const;
+    // Its non-zeros, mapped: where they are listed.
+    SparseVector nonzeros(int r) const { return lists_[r]; }
 
     // The rows that these are some of.
     const Rows &source() const { return *source_; }
@@ -46,9 +50,12 @@ class LaidOut {
     // Rows from + r, ... to places r, ...
     void read_narrow(ptrdiff_t from, int r, int count);
     void read_wide(ptrdiff_t from, int r, int count);
+    void read_all(ptrdiff_t from, int count);
+    void read_lists(ptrdiff_t from, int count);
     // Of the first rows, once they are measured.
     void set_traits(int count);
     void set_to_zero(int r);
+    bool lost(int r) const;
     // A row in double, read and mapped again.
     const double *read_again(ptrdiff_t number, double *room) const;
 
@@ -62,6 +69,7 @@ class LaidOut {
     const double *wide_at_ = nullptr;
     Aligned<float> narrow_;
     Aligned<double> wide_;
+    SparseVectors lists_;
     std::vector<ptrdiff_t> numbers_;
     std::vector<RowTraits> traits_;
     std::vector<double> squares_;

@@ -25,12 +25,16 @@ struct LinearBounds {
 template <class T> class Rounding {
   public:
     // Of a row with points no larger than `sizes`.
-    Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row) : m_(&m) {
+    Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row)
+        : Rounding(m, sizes, row, chunk + (m.features + chunk - 1) / chunk) {}
+
+    // terms: the most additions of one dot product, if the row has as many non-zeros.
+    Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row, ptrdiff_t terms) : m_(&m) {
         const double d = double(m.features);
         // What rounding below the normal range may add to a norm; squares leave the range of doubles at 2^-511.
         const double tiny = d * std::fmax(least_normal, 0x1p-400);
         const double x = row.norm + tiny, s = sizes.norm + tiny;
-        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, chunk + (m.features + chunk - 1) / chunk)) + 5;
+        const double chain = double(std::min<ptrdiff_t>(row.nonzeros, terms)) + 5;
         const double scale = std::abs(row.scale);
         const double size = scale * (x * s + sizes.offset) + std::abs(row.offset);
         const double of_products = gamma(chain);

@@ -3,7 +3,9 @@
 // The classes are instantiated in rows.cpp for the types that Python passes.
 #pragma once
 #include <cstddef>
+#include <vector>
 
+#include "core/sparse.hpp"
 #include "simd/row_ops.hpp"
 
 namespace dormie {
@@ -29,6 +31,9 @@ class Rows {
     virtual const float *narrow(ptrdiff_t from, ptrdiff_t count, float *room) const = 0;
     virtual bool in_float() const = 0;
 
+    // One more vector of `to`: the non-zeros of row i. Of rows with at most `most_sparse_columns`.
+    virtual void list(ptrdiff_t i, SparseVectors &to) const = 0;
+
     // Throws NotFinite where row i has such a value.
     void require_finite(ptrdiff_t i) const;
 
@@ -44,9 +49,11 @@ template <class Number> class StridedRows final : public Rows {
     const double *wide(ptrdiff_t from, ptrdiff_t count, double *room) const override;
     const float *narrow(ptrdiff_t from, ptrdiff_t count, float *room) const override;
     bool in_float() const override { return is_in_float<Number>; }
+    void list(ptrdiff_t i, SparseVectors &to) const override;
 
   private:
     template <class T> const T *as(ptrdiff_t from, ptrdiff_t count, T *room) const;
+    const double *wide_row(ptrdiff_t i, std::vector<double> &room) const;
 
     const Number *data_;
     const ptrdiff_t row_stride_, column_stride_;
@@ -62,8 +69,16 @@ template <class T, class I> class CsrRows final : public Rows {
     // A column given twice may add up to a number that float has not.
     const float *narrow(ptrdiff_t, ptrdiff_t, float *) const override { return nullptr; }
     bool in_float() const override { return false; }
+    void list(ptrdiff_t i, SparseVectors &to) const override;
 
   private:
+    // Where row i is among the data; checked.
+    struct Range {
+        ptrdiff_t from, to;
+    };
+    Range range(ptrdiff_t i) const;
+    // The column of an entry of row i; checked.
+    ptrdiff_t column(ptrdiff_t i, ptrdiff_t entry) const;
     void fill(ptrdiff_t i, double *row) const;
 
     const T *data_;

@@ -17,8 +17,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;
-constexpr ptrdiff_t cached = 1 << 20;          // bytes of points that stay in the cache of each core
-constexpr double most_cancellation = 0x1p-40;  // in a kernel value of at most 1: then differences are worth their time
+constexpr ptrdiff_t cached = 1 << 20;  // bytes of points that stay in the cache of each core
 
 template <class T> Forms forms_of() { return {std::is_same_v<T, float>, std::is_same_v<T, double>}; }
 
@@ -202,19 +201,13 @@ std::vector<std::shared_ptr<const Stage>> Dense::output_stages(std::shared_ptr<c
 }
 
 template <class T> bool Dense::points_cancel() const {
-    const Packed<T> &packed = this->packed<T, ArgumentForm::products>();
-    if (!is_rbf() || packed.panels == 0) return false;
-    const PointSizes &sizes = packed.panel_sizes[packed.panels / 2];
-    const double norm = sizes.norm / lane_terms(machine_.kernel, 0).scale;
-    const ScaleOffset terms = row_terms(machine_.kernel, norm * norm);
-    const RowTraits row{norm, machine_.features, terms.scale, terms.offset, false, false};
-    return !(Rounding<T>(machine_, sizes, row).value_error() < 1);
+    const ptrdiff_t terms = std::min<ptrdiff_t>(machine_.features, chunk + (machine_.features + chunk - 1) / chunk);
+    return dormie::points_cancel<T>(machine_, packed<T, ArgumentForm::products>(), terms);
 }
 
 bool Dense::cancels(const RowTraits &row) const {
     const PointSizes &sizes = packed<double, ArgumentForm::products>().sizes;
-    const double error = Rounding<double>(machine_, sizes, row).value_error();
-    return is_rbf() ? !(error < most_cancellation) : std::isinf(error);
+    return products_cancel(machine_, Rounding<double>(machine_, sizes, row));
 }
 
 template <class T> void Dense::interval(const Rows &rows, Team &team, double *middle, double *radius) const {

@@ -10,6 +10,7 @@
 #include "core/rows.hpp"
 #include "core/stage.hpp"
 #include "core/team.hpp"
+#include "methods/full_sum.hpp"
 #include "tiles/block_sums.hpp"
 #include "tiles/packed.hpp"
 
@@ -57,12 +58,6 @@ class Dense {
     // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn
     // any kernel value into any other.
     template <class T> bool points_cancel() const;
-
-    // The same machine, whose outputs are its answers.
-    static Machine with_values(Machine m) {
-        m.rule = {RuleKind::value, 0, false, false, false, 0};
-        return m;
-    }
 
     const Machine machine_, values_;
     mutable Layout<float> float_;

@@ -50,6 +50,7 @@ class ReducedSet::Block {
           judge_(s_.machine_.rule, s_.machine_.outputs) {
         open_.reserve(capacity);
         if (s_.levels_[0].search) space_.emplace(*s_.levels_[0].search);
+        if (s_.levels_[0].largest) largest_.emplace(*s_.levels_[0].largest);
         if (own_error_sizes(s_.machine_)) errors_ = Aligned<float>::unwritten(size_t(s_.packed_.panels * panel_step_));
     }
 
@@ -80,13 +81,16 @@ class ReducedSet::Block {
     // Judges every row at a level: judged(place in the block, answer); outputs are written where they are the answer.
     // Returns whether any row is left open; those stay, unless it is the last level.
     template <class Judged>
-    bool settle(const Level &level, double caution, bool by_champion, double *values, const Judged &judged) {
+    bool settle(const Level &level, double caution, bool by_champion, const LargestOutput::QuickGap *quick,
+                double *values, const Judged &judged) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
             // What breaks ties may overflow in outputs that are not worked out: certainty takes all of them.
             const bool searching = level.search && (by_champion || !s_.machine_.rule.break_ties);
-            int answer = searching ? search(level, caution, r) : unsettled;
-            if (answer == unsettled && !(searching && by_champion)) {
+            int answer = unsettled;
+            if (searching) answer = search(level, caution, r);
+            if (level.largest) answer = largest(level, caution, quick, r);
+            if (answer == unsettled && !(searching && by_champion) && !level.largest) {
                 const MiddleRadius found = interval(level, caution, r);
                 answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
                 if (values) std::copy_n(found.middle, s_.machine_.outputs, values + place(r) * s_.machine_.outputs);
@@ -104,7 +108,12 @@ class ReducedSet::Block {
         const Level &level = s_.levels_.front();
         advance(level);
         for (int r = 0; r < count(); r++) {
-            const int k = level.search ? level.search->find(RowValues{*this, r}, *space_) : unsettled;
+            const RowValues values{*this, r};
+            if (level.largest) {
+                answers[r] = level.largest->find(values, *largest_, judge_);
+                continue;
+            }
+            const int k = level.search ? level.search->find(values, *space_) : unsettled;
             answers[r] = k != unsettled ? k : judge_.answer(interval(level, 0.0, r).middle);
         }
     }
@@ -151,6 +160,14 @@ class ReducedSet::Block {
         return search.wins(k, row, s_.packed_.sizes, factor, level.rho, values, *space_) ? k : unsettled;
     }
 
+    // The largest output, or `unsettled`.
+    int largest(const Level &level, double caution, const LargestOutput::QuickGap *quick, int r) {
+        const RowTraits &row = rows_.row(r);
+        const double factor = caution * root_of_self(s_.machine_.kernel, row.norm);
+        return level.largest->settle(row, s_.packed_.sizes, factor, level.rho, RowValues{*this, r}, quick, *largest_,
+                                     judge_);
+    }
+
     void keep_open() {
         for (int r = 0; r < int(open_.size()); r++) {
             if (open_[r] == r) continue;
@@ -188,6 +205,7 @@ class ReducedSet::Block {
     Aligned<float> values_, errors_;  // errors_: only where they have sizes of their own
     std::vector<double> sums_;
     std::optional<VoteSearch::Space> space_;
+    std::optional<LargestOutput::Space> largest_;
     Judge judge_;
     std::vector<int> open_;
     ptrdiff_t tiles_done_ = 0;
@@ -199,8 +217,9 @@ ReducedSet::ReducedSet(const Machine &machine, const Vectors &vectors)
     for (ptrdiff_t j = 0; j < vectors.levels; j++) {
         const ptrdiff_t size = vectors.sizes[j], panels = (size + panel_width<float> - 1) / panel_width<float>;
         const Machine level = over_vectors(machine, vectors, size, weights);
-        levels_.push_back({size, {}, vectors.rho + j * machine.outputs, nullptr});
+        levels_.push_back({size, {}, vectors.rho + j * machine.outputs, nullptr, nullptr});
         if (VoteSearch::serves(level)) levels_.back().search = std::make_unique<VoteSearch>(level);
+        if (LargestOutput::serves(level)) levels_.back().largest = std::make_unique<LargestOutput>(level);
         for (ptrdiff_t p = 0; p < panels; p++) levels_.back().panels.emplace_back(level, packed_.order, p);
         weights += size * machine.outputs;
     }
@@ -214,6 +233,9 @@ class ReducedSet::Levels final : public Stage {
         const Level &first = s_.levels_.front();
         if (OneOutput<float>::serves(s_.machine_))
             one_output_.emplace(s_.machine_, s_.packed_, first.panels, first.size, caution * first.rho[0]);
+        if (!LargestOutput::serves(s_.machine_) || !LargestOutput::QuickGap::serves(s_.machine_)) return;
+        for (const Level &level : s_.levels_)
+            quick_gaps_.emplace_back(*level.largest, s_.packed_.sizes, caution, level.rho);
     }
 
     const Machine &machine() const override { return s_.machine_; }
@@ -258,11 +280,13 @@ class ReducedSet::Levels final : public Stage {
         }
 
         void walk(Team &team, const Verdicts &verdicts) {
-            for (const Level &level : l_.s_.levels_) {
+            for (size_t j = 0; j < l_.s_.levels_.size(); j++) {
+                const Level &level = l_.s_.levels_[j];
                 if (block_->count() >= ask_from && team.should_stop()) return;
                 block_->advance(level);
+                const LargestOutput::QuickGap *quick = l_.quick_gaps_.empty() ? nullptr : &l_.quick_gaps_[j];
                 const bool open =
-                    block_->settle(level, l_.caution_, l_.by_champion_, verdicts.values, [&](int r, int answer) {
+                    block_->settle(level, l_.caution_, l_.by_champion_, quick, verdicts.values, [&](int r, int answer) {
                         verdicts.answers[r] = answer;
                         verdicts.evaluations[r] = int32_t(level.size);
                     });
@@ -283,6 +307,7 @@ class ReducedSet::Levels final : public Stage {
     const bool by_champion_;
     const std::shared_ptr<const void> owner_;
     std::optional<OneOutput<float>> one_output_;
+    std::vector<LargestOutput::QuickGap> quick_gaps_;  // of each level, if an argmax is asked for
 };
 
 ReducedSet::Guesses::Guesses(const ReducedSet &set, int rows) : block_(std::make_unique<Block>(set, rows)) {}

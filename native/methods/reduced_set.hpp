@@ -12,6 +12,7 @@
 #include "core/rows.hpp"
 #include "core/stage.hpp"
 #include "core/team.hpp"
+#include "tiles/largest_output.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/panel_weights.hpp"
 #include "tiles/vote_search.hpp"
@@ -66,7 +67,8 @@ class ReducedSet {
         ptrdiff_t size;
         std::vector<PanelWeights<float>> panels;
         const double *rho;
-        std::unique_ptr<const VoteSearch> search;  // of a vote
+        std::unique_ptr<const VoteSearch> search;      // of a vote
+        std::unique_ptr<const LargestOutput> largest;  // of an argmax
     };
 
     const Machine machine_;  // its kernel, bias and rule, over the vectors

@@ -10,16 +10,6 @@ namespace {
 
 constexpr int together = 4;  // points
 
-// By repeated squaring, in LIBSVM's order.
-double power(double base, int degree) {
-    double result = 1;
-    for (int rest = degree; rest > 0; rest /= 2) {
-        if (rest % 2 == 1) result *= base;
-        base = base * base;
-    }
-    return result;
-}
-
 }  // namespace
 
 // What one thread needs: the row, room for its differences from a point, and kernel values.
@@ -35,17 +25,17 @@ struct SourceSum::Workspace {
     }
 
     std::vector<double> row, difference, values;
-    double constant = 0;  // of a normalised kernel: see normalize
+    double constant = 0;  // of a normalised kernel: see unit_vector
 };
 
 SourceSum::SourceSum(const Machine &machine, SourceMap map, Ddot ddot)
     : machine_(machine), map_(std::move(map)), ddot_(ddot) {
-    if (!machine_.kernel.normalized || machine_.kernel.kind == KernelKind::rbf) return;
+    if (!of_unit_vectors(machine_.kernel)) return;
     unit_points_.resize(size_t(machine_.points_count) * machine_.features);
     unit_constants_.resize(machine_.points_count);
     for (ptrdiff_t i = 0; i < machine_.points_count; i++)
-        normalize(machine_.points + i * machine_.features, unit_points_.data() + i * machine_.features,
-                  &unit_constants_[i]);
+        unit_vector(machine_.kernel, machine_.points + i * machine_.features, machine_.features,
+                    unit_points_.data() + i * machine_.features, &unit_constants_[i]);
 }
 
 SourceSum::~SourceSum() = default;
@@ -54,45 +44,8 @@ void SourceSum::apply_steps(bool sparse, double *x) const {
     const ptrdiff_t d = machine_.features;
     for (size_t k = 0; k < map_.steps.size(); k++) {
         const double *value = map_.values + ptrdiff_t(k) * d;
-        for (ptrdiff_t j = 0; j < d; j++) switch (map_.steps[k]) {
-                case MapStep::subtract: x[j] = x[j] - value[j]; break;
-                case MapStep::divide:
-                    if (!sparse)
-                        x[j] = x[j] / value[j];
-                    else if (x[j] != 0)
-                        x[j] = x[j] * (1 / value[j]);  // zeros are not stored, and stay
-                    break;
-                case MapStep::multiply: x[j] = x[j] * value[j]; break;
-                case MapStep::add: x[j] = x[j] + value[j]; break;
-            }
+        for (ptrdiff_t j = 0; j < d; j++) x[j] = mapped(map_.steps[k], sparse, x[j], value[j]);
     }
-}
-
-// (sqrt(gamma) x, sqrt(coef0)) as a unit vector; all zeros where it has no length. Powers of two keep squares in range.
-void SourceSum::normalize(const double *x, double *unit, double *constant) const {
-    const ptrdiff_t d = machine_.features;
-    double largest = 0;
-    for (ptrdiff_t j = 0; j < d; j++) largest = std::fmax(largest, std::abs(x[j]));
-    int exponent = 0;
-    if (largest > 0) std::frexp(largest, &exponent);
-    const double root_gamma = std::sqrt(machine_.kernel.gamma), root_coef0 = std::sqrt(machine_.kernel.coef0);
-    int gamma_exponent = 0, coef0_exponent = 0;
-    const double gamma_part = std::frexp(root_gamma, &gamma_exponent);
-    const double coef0_part = std::frexp(root_coef0, &coef0_exponent);
-    const int x_exponent = exponent + gamma_exponent;
-    const int common = largest == 0      ? coef0_exponent
-                       : root_coef0 == 0 ? x_exponent
-                                         : std::max(x_exponent, coef0_exponent);
-    double squares = 0;
-    for (ptrdiff_t j = 0; j < d; j++) {
-        unit[j] = std::ldexp(std::ldexp(x[j], -exponent) * gamma_part, x_exponent - common);
-        squares += unit[j] * unit[j];
-    }
-    *constant = std::ldexp(coef0_part, coef0_exponent - common);
-    squares += *constant * *constant;
-    const double length = std::sqrt(squares);
-    for (ptrdiff_t j = 0; j < d; j++) unit[j] = length == 0 ? 0 : unit[j] / length;  // NaN stays NaN
-    *constant = length == 0 ? 0 : *constant / length;
 }
 
 // Inner products of a row with several points, or squared distances from them, each summed from the first feature to
@@ -122,18 +75,6 @@ double SourceSum::argument_by_blas(Workspace &space, const double *s) const {
     return ddot_(&n, x, &step, y, &step);
 }
 
-// argument: what the kernel function is applied to, an inner product or a squared distance.
-double SourceSum::kernel_value(double argument) const {
-    const Kernel &k = machine_.kernel;
-    switch (k.kind) {
-        case KernelKind::linear: return argument;
-        case KernelKind::rbf: return std::exp(-k.gamma * argument);
-        case KernelKind::sigmoid: return std::tanh(k.gamma * argument + k.coef0);
-        case KernelKind::polynomial: break;
-    }
-    return k.normalized ? power(argument, k.degree) : power(k.gamma * argument + k.coef0, k.degree);
-}
-
 void SourceSum::kernel_values(Workspace &space) const {
     const double *points = unit_points_.empty() ? machine_.points : unit_points_.data();
     const bool distances = machine_.kernel.kind == KernelKind::rbf;
@@ -149,7 +90,7 @@ void SourceSum::kernel_values(Workspace &space) const {
             arguments_in_order<false>(space.row.data(), s, several, arguments);
         for (int k = 0; k < several; k++) {
             if (!unit_points_.empty()) arguments[k] += space.constant * unit_constants_[i + k];
-            arguments[k] = kernel_value(arguments[k]);
+            arguments[k] = source_kernel_value(machine_.kernel, arguments[k]);
         }
     }
 }
@@ -158,33 +99,16 @@ void SourceSum::map_row(bool sparse, Workspace &space) const {
     apply_steps(sparse, space.row.data());
     if (unit_points_.empty()) return;
     space.difference = space.row;
-    normalize(space.difference.data(), space.row.data(), &space.constant);
-}
-
-void SourceSum::add_terms(const Workspace &space, double *sums) const {
-    const ptrdiff_t c = machine_.outputs;
-    std::fill_n(sums, c, 0.0);
-    for (ptrdiff_t k = 0; k < machine_.points_count; k++) {
-        const double *weights = machine_.weights + k * c;
-        for (ptrdiff_t o = 0; o < c; o++)
-            if (weights[o] != 0) sums[o] += weights[o] * space.values[k];
-    }
-    for (ptrdiff_t o = 0; o < c; o++) sums[o] += machine_.bias[o];
+    unit_vector(machine_.kernel, space.difference.data(), machine_.features, space.row.data(), &space.constant);
 }
 
 void SourceSum::outputs(const Rows &rows, bool sparse, Team &team, double *out) const {
-    auto workers = for_each_worker(team.threads(), [&] {
-        std::unique_ptr<Workspace> spare = spares_.take();
-        return spare ? std::move(spare) : std::make_unique<Workspace>(machine_);
-    });
-    team.of(int(workers.size())).share(rows.n, 1, [&](ptrdiff_t i, ptrdiff_t, int worker) {
-        Workspace &space = *workers[size_t(worker)];
+    each_row(machine_, spares_, rows.n, team, [&](ptrdiff_t i, Workspace &space) {
         space.read(rows, i);
         map_row(sparse, space);
         kernel_values(space);
-        add_terms(space, out + i * machine_.outputs);
+        add_terms(machine_, space.values.data(), out + i * machine_.outputs);
     });
-    for (auto &worker : workers) spares_.give(std::move(worker));
 }
 
 }  // namespace dormie

@@ -10,19 +10,12 @@
 #include "core/rows.hpp"
 #include "core/spare.hpp"
 #include "core/team.hpp"
+#include "methods/source_arithmetic.hpp"
 
 namespace dormie {
 
 // BLAS's ddot, as Fortran has it.
 using Ddot = double (*)(int *n, double *x, int *x_step, double *y, int *y_step);
-
-// What a scaler does to every feature of a row, one after the other.
-enum class MapStep : int { subtract, divide, multiply, add };
-
-struct SourceMap {
-    std::vector<MapStep> steps;
-    const double *values;  // steps x features; belongs to the caller
-};
 
 class SourceSum {
   public:
@@ -40,13 +33,10 @@ class SourceSum {
     struct Workspace;
     void map_row(bool sparse, Workspace &space) const;
     void apply_steps(bool sparse, double *x) const;
-    void normalize(const double *x, double *unit, double *constant) const;
     void kernel_values(Workspace &space) const;
     template <bool distances>
     void arguments_in_order(const double *x, const double *s, int several, double *arguments) const;
     double argument_by_blas(Workspace &space, const double *s) const;
-    double kernel_value(double argument) const;
-    void add_terms(const Workspace &space, double *sums) const;
 
     const Machine machine_;
     const SourceMap map_;

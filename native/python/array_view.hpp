@@ -18,7 +18,8 @@ class ArrayView {
     // Looks at an object, and keeps it; false where it is no array whose numbers can be read where they lie.
     bool view(nb::handle object) {
         object_ = nb::borrow(object);
-        capsule_ = nb::steal(PyObject_GetAttrString(object.ptr(), "__array_struct__"));
+        static PyObject *const name = PyUnicode_InternFromString("__array_struct__");
+        capsule_ = nb::steal(PyObject_GetAttr(object.ptr(), name));
         if (!capsule_.is_valid()) {
             if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();  // no memory, perhaps
             PyErr_Clear();

@@ -33,6 +33,7 @@ namespace dormie {
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Columns = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IndexMatrix = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -71,20 +72,34 @@ inline std::optional<NewNumbers> numbers_of(const std::vector<ptrdiff_t> &rows) 
 // Checked rows as Python has them: an array, or a SciPy matrix in CSR form. Keeps the arrays alive.
 class RowsArgument {
   public:
+    RowsArgument() = default;
     explicit RowsArgument(nb::handle rows) {
-        if (matrix_.view(rows)) {
-            rows_ = strided(matrix_);
-            return;
-        }
-        if (!nb::hasattr(rows, "indptr")) throw nb::type_error("rows must be a matrix, or in CSR form");
+        if (!take_array(rows) && !take_csr(rows)) throw nb::type_error("rows must be a matrix, or in CSR form");
+    }
+
+    const Rows &operator*() const { return *rows_; }
+    const Rows *operator->() const { return rows_.get(); }
+
+    // False, where it is no array that can be read as it is.
+    bool take_array(nb::handle rows) {
+        if (!matrix_.view(rows)) return false;
+        rows_ = strided(matrix_);
+        return true;
+    }
+
+    // False, where it is no matrix in CSR form.
+    bool take_csr(nb::handle rows) {
+        if (!nb::hasattr(rows, "indptr")) return false;
         const char *names[] = {"data", "indices", "indptr"};
         for (int i = 0; i < 3; i++)
             if (!parts_[i].view(rows.attr(names[i])) || !parts_[i].is_vector())
                 throw nb::type_error("CSR rows: data, indices and indptr must be contiguous vectors");
-        rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(rows.attr("shape")[1]));
+        const nb::object shape = rows.attr("shape");
+        rows_ = csr(parts_[0], parts_[1], parts_[2], nb::cast<ptrdiff_t>(shape[1]));
+        if (nb::cast<ptrdiff_t>(shape[0]) != rows_->n)
+            throw nb::value_error("CSR rows: the shape and indptr do not say the same number of rows");
+        return true;
     }
-
-    const Rows &operator*() const { return *rows_; }
 
   private:
     template <class Number> static std::unique_ptr<Rows> strided_of(const ArrayView &x) {
@@ -109,6 +124,7 @@ class RowsArgument {
     template <class T, class I>
     static std::unique_ptr<Rows> csr_of(const ArrayView &data, const ArrayView &indices, const ArrayView &indptr,
                                         ptrdiff_t d) {
+        if (*static_cast<const I *>(indptr.data()) != 0) throw nb::value_error("CSR rows: indptr must start at 0");
         return std::make_unique<CsrRows<T, I>>(
             static_cast<const T *>(data.data()), static_cast<const I *>(indices.data()),
             static_cast<const I *>(indptr.data()), indptr.shape(0) - 1, d, data.shape(0));
@@ -152,23 +168,24 @@ inline bool ctrl_c() {
     throw nb::value_error("rows changed while they were read");
 }
 
-// A machine whose arrays are kept alive.
-class Kept {
+// What a machine has besides its points; arrays are kept alive.
+class KeptParts {
   public:
     using Numbers = nb::typed<nb::dict, nb::str, nb::object>;
 
-    Kept(const Numbers &kernel, const Numbers &rule, Matrix points, Matrix weights, Vector bias, Vector center,
-         Vector scale, const Numbers &margin)
-        : points_(points),
-          weights_(weights),
+    Machine machine;
+
+  protected:
+    KeptParts(const Numbers &kernel, const Numbers &rule, size_t points, size_t features, Matrix weights, Vector bias,
+              Vector center, Vector scale, const Numbers &margin)
+        : weights_(weights),
           bias_(bias),
           center_(center),
           scale_(scale),
           constant_(nb::cast<Vector>(margin["constant"])),
           slope_(nb::cast<Vector>(margin["slope"])) {
         const size_t c = weights.shape(1);
-        if (weights.shape(0) != points.shape(0) || bias.shape(0) != c || constant_.shape(0) != c ||
-            slope_.shape(0) != c)
+        if (weights.shape(0) != points || bias.shape(0) != c || constant_.shape(0) != c || slope_.shape(0) != c)
             throw nb::value_error("points, weights, bias and margins do not fit together");
         if (center.is_valid() != scale.is_valid()) throw nb::value_error("the input map needs both center and scale");
         machine = {
@@ -177,26 +194,24 @@ class Kept {
             {RuleKind(nb::cast<int>(rule["kind"])), nb::cast<int>(rule["classes"]), nb::cast<bool>(rule["zero"]),
              nb::cast<bool>(rule["break_ties"]), nb::cast<bool>(rule["last_of_equal"]),
              nb::cast<double>(rule["tolerance"])},
-            ptrdiff_t(points.shape(0)),
-            ptrdiff_t(points.shape(1)),
-            ptrdiff_t(weights.shape(1)),
-            points.data(),
+            ptrdiff_t(points),
+            ptrdiff_t(features),
+            ptrdiff_t(c),
+            nullptr,
             weights.data(),
             bias.data(),
-            map_data(center_),
-            map_data(scale_),
+            map_data(center_, features),
+            map_data(scale_, features),
             inverse_data(),
             {constant_.data(), slope_.data(), nb::cast<double>(margin["gain"]), nb::cast<double>(margin["start"]),
              nb::cast<int>(margin["degree"])}};
     }
 
-    Machine machine;
-
   private:
     // part: center or scale, not valid where Python passed None.
-    const double *map_data(const Vector &part) const {
+    static const double *map_data(const Vector &part, size_t features) {
         if (!part.is_valid()) return nullptr;
-        if (part.shape(0) != points_.shape(1)) throw nb::value_error("the input map does not fit the points");
+        if (part.shape(0) != features) throw nb::value_error("the input map does not fit the points");
         return part.data();
     }
 
@@ -208,9 +223,60 @@ class Kept {
         return normal ? inverse_.data() : nullptr;
     }
 
-    const Matrix points_, weights_;
+    const Matrix weights_;
     const Vector bias_, center_, scale_, constant_, slope_;  // the arrays themselves: Python's may have been converted
     std::vector<double> inverse_;
+};
+
+// A machine whose arrays are kept alive.
+class Kept : public KeptParts {
+  public:
+    Kept(const Numbers &kernel, const Numbers &rule, Matrix points, Matrix weights, Vector bias, Vector center,
+         Vector scale, const Numbers &margin)
+        : KeptParts(kernel, rule, points.shape(0), points.shape(1), weights, bias, center, scale, margin),
+          points_(points) {
+        machine.points = points.data();
+    }
+
+  private:
+    const Matrix points_;
+};
+
+// The same with sparse points: a type of its own, so that no method is given one that it cannot read.
+class KeptSparse : public KeptParts {
+  public:
+    using Points = std::tuple<Vector, Columns, Counts>;  // values, their columns, and where each point begins and ends
+
+    KeptSparse(const Numbers &kernel, const Numbers &rule, const Points &points, size_t features, Matrix weights,
+               Vector bias, Vector center, Vector scale, const Numbers &margin)
+        : KeptParts(kernel, rule, std::get<2>(points).shape(0) - 1, features, weights, bias, center, scale, margin),
+          points_(points) {
+        const auto &[values, columns, starts] = points_;
+        machine.sparse = {values.data(), columns.data(), starts.data()};
+        require_sound(ptrdiff_t(values.shape(0)), ptrdiff_t(columns.shape(0)));
+        const double *center_at = machine.center;
+        if (center_at && std::any_of(center_at, center_at + features, [](double x) { return x != 0; }))
+            throw nb::value_error("the input map moves zeros, and the points are sparse");
+    }
+
+  private:
+    // What everything here reads without a further look: columns within the features, ascending, none twice.
+    void require_sound(ptrdiff_t values, ptrdiff_t columns) const {
+        const SparsePoints &points = machine.sparse;
+        bool sound = machine.features <= most_sparse_columns && values == columns && points.starts[0] == 0 &&
+                     points.starts[machine.points_count] == values;
+        for (ptrdiff_t i = 0; sound && i < machine.points_count; i++)
+            sound = points.starts[i] <= points.starts[i + 1] && points.starts[i + 1] <= values;
+        for (ptrdiff_t i = 0; sound && i < machine.points_count; i++) {
+            const SparseVector s = points[i];
+            for (ptrdiff_t k = 0; sound && k < s.count; k++)
+                sound =
+                    s.columns[k] >= 0 && s.columns[k] < machine.features && (k == 0 || s.columns[k - 1] < s.columns[k]);
+        }
+        if (!sound) throw nb::value_error("the sparse points are not in canonical form");
+    }
+
+    const Points points_;
 };
 
 // The threads of a call that does not say how many: see threads.py.

@@ -1,7 +1,10 @@
 // The cascade, for Python.
 #include "core/cascade.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <cstring>
 
 #include "python/bind.hpp"
 
@@ -61,10 +64,16 @@ class BoundCascade {
         if (steps.empty()) throw nb::value_error("a cascade has at least one stage");
         const Machine &first = steps.front().stage->machine();
         for (const auto &[stage, position] : steps)
-            if (stage->machine().features != first.features || stage->machine().outputs != first.outputs ||
-                stage->machine().rule.kind != first.rule.kind)
-                throw nb::value_error("the stages of a cascade must be of one machine");
+            if (!have_same_answers(stage->machine(), first))
+                throw nb::value_error("the stages of a cascade must read the same rows and give the same answers");
         return steps;
+    }
+
+    // Outputs may differ where they are not the answer: of a vote, one for each class may do.
+    static bool have_same_answers(const Machine &a, const Machine &b) {
+        const bool values = a.rule.kind == RuleKind::value;
+        return a.features == b.features && a.rule.classes == b.rule.classes &&
+               values == (b.rule.kind == RuleKind::value) && (!values || a.outputs == b.outputs);
     }
 
     bool has_values() const { return cascade_.machine().rule.kind == RuleKind::value; }
@@ -76,6 +85,79 @@ class BoundCascade {
     }
 
     const Cascade cascade_;
+    friend class BoundAnswers;
+};
+
+// The answers of `predict` in one call: for single rows the way there and back is most of the time.
+class BoundAnswers {
+  public:
+    // labels: of the classes; None where the outputs are the answer, as a vector if `flat`.
+    // finish(rows, answers, open): answers what the cascade leaves open.
+    BoundAnswers(std::shared_ptr<BoundCascade> cascade, nb::object labels, bool flat, nb::object finish)
+        : cascade_(std::move(cascade)), labels_(std::move(labels)), finish_(std::move(finish)), flat_(flat) {
+        const nb::module_ numpy = nb::module_::import_("numpy");
+        array_type_ = numpy.attr("ndarray");
+        empty_ = numpy.attr("empty");
+        type_ = labels_.is_none() ? numpy.attr("dtype")("float64") : labels_.attr("dtype");
+        if (labels_.is_none() != cascade_->has_values() || !(labels_.is_none() || fits(labels_)))
+            throw nb::value_error("there must be a label for each class, and none for outputs");
+    }
+
+    // In a new array; None where rows are of another kind than usual, or not of this width: more is to be checked then.
+    nb::object of(nb::handle rows, int threads) const {
+        RowsArgument taken;
+        if (!take(rows, taken) || taken->d != machine().features) return nb::none();
+        nb::object answers = room_for(taken->n);
+        const std::vector<ptrdiff_t> open = cascade_->run(*taken, threads, results_in(answers));
+        if (!open.empty()) finish_(rows, answers, *numbers_of(open));
+        return answers;
+    }
+
+  private:
+    const Machine &machine() const { return cascade_->cascade_.machine(); }
+
+    bool take(nb::handle rows, RowsArgument &taken) const try {
+        if (Py_TYPE(rows.ptr()) == reinterpret_cast<PyTypeObject *>(array_type_.ptr())) return taken.take_array(rows);
+        return is_csr(rows) && taken.take_csr(rows);
+    } catch (const nb::builtin_exception &) {  // of a type that is not read
+        return false;
+    }
+
+    bool fits(nb::handle labels) {
+        return table_.view(labels) && table_.is_vector() && table_.shape(0) == machine().rule.classes;
+    }
+
+    // One of SciPy's two classes, and not one that somebody derived from them.
+    static bool is_csr(nb::handle rows) {
+        const char *name = Py_TYPE(rows.ptr())->tp_name;
+        if (std::strcmp(name, "csr_matrix") != 0 && std::strcmp(name, "csr_array") != 0) return false;
+        return nb::cast<std::string>(rows.type().attr("__module__")).starts_with("scipy.sparse");
+    }
+
+    nb::object room_for(ptrdiff_t rows) const {
+        if (flat_) return empty_(rows, type_);
+        return empty_(nb::make_tuple(rows, machine().outputs), type_);
+    }
+
+    Results results_in(nb::handle answers) const {
+        ArrayView array;
+        if (!array.view(answers)) throw nb::type_error("labels must be numbers or text");
+        Results results;
+        if (labels_.is_none()) {
+            results.values = static_cast<double *>(array.data());
+        } else {
+            results.table = static_cast<const char *>(table_.data());
+            results.labels = static_cast<char *>(array.data());
+            results.label_size = ptrdiff_t(table_.element_size());
+        }
+        return results;
+    }
+
+    const std::shared_ptr<BoundCascade> cascade_;
+    const nb::object labels_, finish_;
+    const bool flat_;
+    ArrayView table_;  // of labels
+    nb::object array_type_, empty_, type_;
 };
 
 }  // namespace
@@ -90,6 +172,12 @@ void bind_cascade(nb::module_ &m) {
               "Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. "
               "Returns the numbers of the open rows (None if there are none), which are not written.",
               "table"_a.none(), "out"_a);
+    nb::class_<BoundAnswers>(m, "Answers", "The answers of a cascade, in new arrays: what `predict` returns.")
+        .def(nb::init<std::shared_ptr<BoundCascade>, nb::object, bool, nb::object>(), "cascade"_a, "labels"_a.none(),
+             "flat"_a, "finish"_a)
+        .def("of", &BoundAnswers::of, "rows"_a.none(), "threads"_a,
+             "The answers of rows that are an array or a CSR matrix as it is, of the right width; None for others. "
+             "What the cascade leaves open, finish(rows, answers, open) answers.");
 }
 
 }  // namespace dormie

@@ -60,6 +60,11 @@ NB_MODULE(_native, m) {
         .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, Matrix, Matrix, Vector, Vector, Vector,
                       const Kept::Numbers &>(),
              "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a);
+    nb::class_<KeptSparse>(m, "SparseMachine", "The same with sparse points: their values, columns and starts.")
+        .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, const KeptSparse::Points &, size_t, Matrix, Vector,
+                      Vector, Vector, const Kept::Numbers &>(),
+             "kernel"_a, "rule"_a, "points"_a, "features"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(),
+             "margin"_a);
     bind_cascade(m);
     bind_champion(m);
     bind_dense(m);

@@ -106,12 +106,13 @@ inline void measure_four(const T *const *rows, int several, ptrdiff_t d, double 
     }
 }
 
-// The same for rows of few features, without counting.
+// The same for rows of few features, without counting: one product after the other, since with so few of them the
+// adding up of lanes takes longer.
 template <class T>
 inline void measure_four_short(const T *const *rows, int several, ptrdiff_t d, double *squares, int32_t *nonzeros) {
-    double sums[4];
-    sum_lanes_of_four<double>(squares_of<false>(rows[0], d).sum, squares_of<false>(rows[1], d).sum,
-                              squares_of<false>(rows[2], d).sum, squares_of<false>(rows[3], d).sum, sums);
+    double sums[4] = {};
+    for (ptrdiff_t j = 0; j < d; j++)
+        for (int k = 0; k < 4; k++) sums[k] += double(rows[k][j]) * double(rows[k][j]);
     for (int k = 0; k < several; k++) squares[k] = sums[k], nonzeros[k] = int32_t(d);
 }
 

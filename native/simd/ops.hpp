@@ -96,7 +96,7 @@ template <class T> struct Ops {
     void (*weigh)(const T *values, const T *weights, int n, const int32_t *which, int outputs, double *sums);
 
     // The same with the outputs side by side: sums[o] += sum_i values[i] weights[i * outputs + o] for o < outputs,
-    // whole tiles; i < n, whole tiles too. Four sums for each output, in T; at most n / 4 + 2 roundings after a product
+    // half tiles; i < n, whole tiles. Four sums for each output, in T; at most n / 4 + 2 roundings after a product
     void (*weigh_across)(const T *values, int n, const T *weights, int outputs, T *sums);
 
     // sums[r] += sum_i weights[i] 2^(rows[r] . points[i] + lane_offset[i] + row_offset[r]), for rows of d <= chunk

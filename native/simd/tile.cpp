@@ -154,19 +154,25 @@ void weigh(const T *values, const T *weights, int n, const int32_t *which, int o
     }
 }
 
-template <class T> void weigh_across(const T *values, int n, const T *weights, int outputs, T *sums) {
-    constexpr int N = lanes<T>, V = column_vectors, parts = 4;
-    for (int o = 0; o < outputs; o += V * N) {
-        Vec<T> sum[parts][V] = {};
-        for (int i = 0; i < n; i += parts)
-            for (int k = 0; k < parts; k++)
-                for (int v = 0; v < V; v++)
-                    sum[k][v] += all(values[i + k]) * load(weights + ptrdiff_t(i + k) * outputs + o + v * N);
-        for (int v = 0; v < V; v++) {
-            T *to = sums + o + v * N;
-            store(to, load(to) + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v])));
-        }
+// Some adjacent vectors of outputs, the first of which weights and sums begin with.
+template <class T, int V>
+inline void weigh_vectors_across(const T *values, int n, const T *weights, ptrdiff_t stride, T *sums) {
+    constexpr int N = lanes<T>, parts = 4;
+    Vec<T> sum[parts][V] = {};
+    for (int i = 0; i < n; i += parts)
+        for (int k = 0; k < parts; k++)
+            for (int v = 0; v < V; v++) sum[k][v] += all(values[i + k]) * load(weights + (i + k) * stride + v * N);
+    for (int v = 0; v < V; v++) {
+        T *to = sums + v * N;
+        store(to, load(to) + ((sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v])));
     }
+}
+
+template <class T> void weigh_across(const T *values, int n, const T *weights, int outputs, T *sums) {
+    constexpr int N = lanes<T>;
+    int o = 0;
+    for (; o + 2 * N <= outputs; o += 2 * N) weigh_vectors_across<T, 2>(values, n, weights + o, outputs, sums + o);
+    for (; o < outputs; o += N) weigh_vectors_across<T, 1>(values, n, weights + o, outputs, sums + o);
 }
 
 // Weighted sums of the rbf values of one row, vector after vector: even ones and odd ones apart, as in weigh_some.

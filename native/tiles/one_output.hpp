@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "core/interval.hpp"
@@ -19,56 +18,10 @@
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/panel_weights.hpp"
+#include "tiles/quick_radius.hpp"
 #include "tiles/row_block.hpp"
 
 namespace dormie {
-
-// At least the radius of a row: the lesser of two bounds, slope * errors + constant, looked up by the row's norm,
-// rounded up.
-class QuickRadius {
-  public:
-    // sizes, weight, lanes: of all points together. half_width: what is added to rounding, times sqrt(K(x,x)).
-    template <class T>
-    static QuickRadius of(const Machine &m, const PointSizes &sizes, double weight, ptrdiff_t lanes,
-                          double half_width) {
-        QuickRadius made;
-        const double largest = sizes.norm / lane_terms(m.kernel, 0).scale;  // the norm of a point
-        made.steps_a_unit_ = steps_a_largest / largest;
-        for (int k = 0; k < steps; k++) {
-            const double norm = (k + 1) * largest / steps_a_largest * up;
-            const ScaleOffset terms = row_terms(m.kernel, norm * norm);
-            const Rounding<T> rounding(m, sizes, {norm, m.features, terms.scale, terms.offset, false, false});
-            double low = 0, high = half_width * root_of_self(m.kernel, norm);
-            m.margin.widen(norm, 1, &low, &high);
-            made.steps_[k] = rounding.linear_sum_errors(weight, double(lanes));
-            for (double &slope : made.steps_[k].slope) slope *= up;
-            for (double &constant : made.steps_[k].constant)
-                constant = (constant + high + Rounding<T>::bias_error(m.bias[0])) * up;
-        }
-        return made;
-    }
-
-    // Infinite where nothing is known.
-    double operator()(double norm, double errors) const {
-        const double step = norm * steps_a_unit_;
-        if (!(step < steps)) return std::numeric_limits<double>::infinity();
-        const LinearBounds &at = steps_[int(step)];
-        return std::min(at.slope[0] * errors + at.constant[0], at.slope[1] * errors + at.constant[1]);
-    }
-
-    // For a row as far out as the farthest point: how many times wider the radius is with these errors than with none.
-    double widening(double errors) const {
-        const LinearBounds &at = steps_[steps_a_largest - 1];
-        const double least = std::min(at.constant[0], at.constant[1]);
-        return std::min(at.slope[0] * errors + at.constant[0], at.slope[1] * errors + at.constant[1]) / least;
-    }
-
-  private:
-    static constexpr int steps = 32, steps_a_largest = 8;  // up to four times the largest norm
-    static constexpr double up = 1 + 1e-9;                 // more than the rounding of a bound
-    double steps_a_unit_ = 0;
-    LinearBounds steps_[steps];
-};
 
 template <class T> class OneOutput {
   public:

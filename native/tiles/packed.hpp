@@ -17,10 +17,32 @@
 
 namespace dormie {
 
+// By norm, so that the points of a panel are of one size and its bounds are tight; but where outputs have zero weights
+// the machine's own order stays, which brings points of the same outputs together. norm2: the squared norm of a point.
+template <class SquaredNorm>
+std::vector<ptrdiff_t> packing_order(const Machine &m, bool keep, const SquaredNorm &norm2) {
+    std::vector<ptrdiff_t> order(m.points_count);
+    std::iota(order.begin(), order.end(), 0);
+    const ptrdiff_t n = m.points_count * m.outputs;
+    if (keep || m.outputs == 0 || std::find(m.weights, m.weights + n, 0.0) != m.weights + n) return order;
+    std::vector<double> norms(m.points_count);
+    for (ptrdiff_t i = 0; i < m.points_count; i++) norms[i] = norm2(i);
+    std::stable_sort(order.begin(), order.end(), [&](ptrdiff_t a, ptrdiff_t b) { return norms[a] < norms[b]; });
+    return order;
+}
+
+// Of a point whose coordinates are x and whose squared norm is norm2, scaled by `terms`.
+inline PointSizes sizes_of(const Kernel &kernel, const double *x, ptrdiff_t d, double norm2, const ScaleOffset &terms) {
+    const double norm = norm_lost(kernel, x, d, norm2) ? std::numeric_limits<double>::infinity()
+                                                       : std::sqrt(norm2) * std::abs(terms.scale);
+    return {norm, std::abs(terms.offset)};
+}
+
 template <class T> class Packed {
   public:
     explicit Packed(const Machine &m, bool keep_order = false)
-        : order(packing_order(m, keep_order)),
+        : order(packing_order(m, keep_order,
+                              [&](ptrdiff_t i) { return squared_norm(m.points + i * m.features, m.features); })),
           tiles((m.points_count + tile_width<T> - 1) / tile_width<T>),
           panels((tiles + panel_tiles - 1) / panel_tiles),
           tile_stride(m.features * tile_width<T>),
@@ -47,19 +69,6 @@ template <class T> class Packed {
     PointSizes sizes;                     // the largest of all
 
   private:
-    // By norm, so that the points of a panel are of one size and its bounds are tight; but where outputs have zero
-    // weights the machine's own order stays, which brings points of the same outputs together.
-    static std::vector<ptrdiff_t> packing_order(const Machine &m, bool keep) {
-        std::vector<ptrdiff_t> order(m.points_count);
-        std::iota(order.begin(), order.end(), 0);
-        const ptrdiff_t n = m.points_count * m.outputs;
-        if (keep || m.outputs == 0 || std::find(m.weights, m.weights + n, 0.0) != m.weights + n) return order;
-        std::vector<double> norms(m.points_count);
-        for (ptrdiff_t i = 0; i < m.points_count; i++) norms[i] = squared_norm(m.points + i * m.features, m.features);
-        std::stable_sort(order.begin(), order.end(), [&](ptrdiff_t a, ptrdiff_t b) { return norms[a] < norms[b]; });
-        return order;
-    }
-
     // i: the place, here and below.
     void pack_point(const Machine &m, ptrdiff_t i) {
         const double *s = m.points + order[i] * m.features;
@@ -68,9 +77,7 @@ template <class T> class Packed {
         T *to = points.get() + i / tile_width<T> * tile_stride + i % tile_width<T>;
         for (ptrdiff_t j = 0; j < m.features; j++) to[j * tile_width<T>] = T(s[j] * terms.scale);
         lane_offset[i] = T(terms.offset);
-        const double norm = norm_lost(m.kernel, s, m.features, norm2) ? std::numeric_limits<double>::infinity()
-                                                                      : std::sqrt(norm2) * std::abs(terms.scale);
-        const PointSizes mine{norm, std::abs(terms.offset)};
+        const PointSizes mine = sizes_of(m.kernel, s, m.features, norm2, terms);
         sizes.widen(mine);
         panel_sizes[i / panel_width<T>].widen(mine);
     }

@@ -12,7 +12,8 @@ approximates a machine of many support vectors by one of few.
 from __future__ import annotations
 
 import os
-from typing import Any
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any
 
 from dormie import _aliases
 from dormie._version import __version__
@@ -31,8 +32,11 @@ from dormie.numerics import backend
 from dormie.numerics.threads import default_threads
 from dormie.plan import Cascade, Evidence, Exact, Plan, Risk, Tolerance
 from dormie.plan import file as plan_file
-from dormie.planner import compile
+from dormie.planner import Profile, compile
 from dormie.predictor import Answers, AuditedPredictor, Predictor, Status, Step, Trace
+
+if TYPE_CHECKING:
+    from dormie import estimators as estimators
 
 __all__ = [
     "Affine",
@@ -48,6 +52,7 @@ __all__ = [
     "Plan",
     "PlanFileError",
     "Predictor",
+    "Profile",
     "Reduction",
     "Risk",
     "Status",
@@ -69,8 +74,19 @@ __all__ = [
 
 _aliases.install()
 
+if not TYPE_CHECKING:  # for type checkers it would stand for any name
 
-def load(path: str | os.PathLike[str]) -> Predictor:
+    def __getattr__(name: str) -> Any:
+        if name != "estimators":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module("dormie.estimators")  # which imports scikit-learn
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "estimators"])
+
+
+def load(path: str | os.PathLike[str] | IO[bytes]) -> Predictor:
     """
     Load a predictor from a plan file.
 
@@ -78,8 +94,8 @@ def load(path: str | os.PathLike[str]) -> Predictor:
 
     Parameters
     ----------
-    path : str or path-like
-        A file that `Predictor.save` wrote.
+    path : str, path-like or binary file object
+        A file that `Predictor.save` wrote. A file that is open for reading in binary mode is read to its end.
 
     Returns
     -------
@@ -92,6 +108,8 @@ def load(path: str | os.PathLike[str]) -> Predictor:
         If the file is damaged, of another protocol, or not a plan file.
     FileNotFoundError
         If there is no such file.
+    TypeError
+        If the file object is open as text.
 
     Examples
     --------

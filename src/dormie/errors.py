@@ -32,3 +32,11 @@ class MissingClassWarning(UserWarning):
 
 class BrokenPromiseWarning(UserWarning):
     """An audit found more disagreements with the full machine than the plan's guarantee allows."""
+
+
+def raise_if_sklearn_is_missing(error: ModuleNotFoundError, what: str) -> None:
+    """Raise an error that says how to install scikit-learn, if that is the module that was not found."""
+    if (error.name or "").split(".")[0] == "sklearn":
+        raise ModuleNotFoundError(
+            f"{what} needs scikit-learn: pip install 'dormie[sklearn]'", name="sklearn"
+        ) from error

@@ -25,6 +25,8 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.regions import Regions
+from dormie.methods.scores import Scores
+from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics import backend
@@ -84,6 +86,12 @@ def _champion(machine: Machine) -> Champion:
     return Champion(machine, ReducedSet.project(machine, machine.points[:40], [40]).levels)
 
 
+def _scores(machine: Machine) -> Scores:
+    classes = len(machine.rule.classes)  # type: ignore[attr-defined]
+    weights = np.random.default_rng(0).normal(size=(40, classes))
+    return Scores(machine, ScoreMachine(machine.points[:40].copy(), weights, np.zeros(classes)), 0.5)
+
+
 def _tree(machine: Machine) -> TreeWalk:
     return TreeWalk.calibrated(machine, greedy(machine, FITTING, height=4), FITTING)
 
@@ -107,6 +115,7 @@ STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]
     "linear_filter": (lambda made: LinearFilter.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by query": (lambda made: Nearest.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by cell": (lambda made: Nearest.fit(made, FITTING, form="cells", cells=3), CalibratedStage, CLASSES),
+    "scores": (_scores, CalibratedStage, ("vote", "argmax")),
     "tree": (_tree, CalibratedStage, (*CLASSES, "value")),
     "far_away": (FarAway.fit, CertifiedStage, (*CLASSES, "value")),
 }

@@ -73,10 +73,16 @@ def mapped(machine: Machine, row: Sequence[Any], number: Callable[[Any], Any] = 
     return [(number(x) - number(a)) / number(b) for x, a, b in zip(row, center, scale, strict=True)]
 
 
+def points_of(machine: Machine) -> list[list[float]]:
+    """All coordinates of the points, the zeros of sparse ones among them."""
+    points = machine.points.toarray() if machine.has_sparse_points else machine.points
+    return [[float(s) for s in point] for point in points]
+
+
 def _outputs(machine: Machine, row: Sequence[Any], number: Callable[[Any], Any]) -> list[Any]:
     x = mapped(machine, row, number)
     sums = [number(bias) for bias in machine.bias.tolist()]
-    for point, weights in zip(machine.points.tolist(), machine.weights.tolist(), strict=True):
+    for point, weights in zip(points_of(machine), machine.weights.tolist(), strict=True):
         value = kernel_value(machine.kernel, x, [number(s) for s in point], number)
         for k, weight in enumerate(weights):
             sums[k] += number(weight) * value

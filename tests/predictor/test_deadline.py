@@ -21,6 +21,7 @@ from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.planner import guess
+from dormie.planner.costs import Timed
 from dormie.predictor.deadline import answers_by
 from dormie.progress import Progress
 from tests.methods.stages import StageByHand
@@ -181,7 +182,7 @@ def test_every_row_goes_through_the_stages_once_when_there_is_time(monkeypatch: 
 
 def test_a_stage_for_guesses_is_kept_saved_and_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """Whatever the clock says of the first stage: it takes all of the time here, and the guess a hundredth."""
-    monkeypatch.setattr(guess, "best_of", lambda *_: [1.0, 1.0, 0.01])
+    monkeypatch.setattr(Timed, "of_cascades", lambda _, cascades, __: [1.0, 1.0, 0.01][: len(cascades)])
     X, y = make_moons(3000, noise=0.3, random_state=0)
     svr = SVR(C=10, gamma=5.0).fit(X, y)
     fast = dormie.compile(svr)
@@ -203,9 +204,9 @@ def test_the_stage_for_guesses_is_as_cheap_as_the_plan_needs(
     times: list[float], expected: str | None, moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """times: of the whole plan, of its first stage, and of a reduced set"""
-    monkeypatch.setattr(guess, "best_of", lambda *_: times)
+    monkeypatch.setattr(Timed, "of_cascades", lambda *_: times)
     machine = dormie.read(moons[0])
-    found = guess.guess_stage(Cascade.of(Dense(machine)), moons[1], 0, Progress())
+    found = guess.guess_stage(Cascade.of(Dense(machine)), moons[1], Timed(), 0, Progress())
     assert (None if found is None else found.name) == expected
 
 
@@ -213,12 +214,12 @@ def test_the_stage_for_guesses_is_as_cheap_as_the_plan_needs(
 def test_small_machines_have_a_stage_for_guesses_unless_they_are_tiny(
     points: int, expected: str | None, moons: tuple[SVC, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guess, "best_of", lambda *_: [1.0, 1.0, 0.01])
+    monkeypatch.setattr(Timed, "of_cascades", lambda *_: [1.0, 1.0, 0.01])
     rng = np.random.default_rng(0)
     small = Machine(
         RBF(1.0), rng.normal(size=(points, 2)), rng.normal(size=points), np.zeros(1), Sign(np.array([0, 1]))
     )
-    found = guess.guess_stage(Cascade.of(Dense(small)), moons[1], 0, Progress())
+    found = guess.guess_stage(Cascade.of(Dense(small)), moons[1], Timed(), 0, Progress())
     assert (None if found is None else found.name) == expected
 
 

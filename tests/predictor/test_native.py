@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -25,11 +26,13 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.scores import Scores
+from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree.stage import TreeWalk
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source
-from dormie.predictor.cascade import CascadeResult, run, run_in_python
+from dormie.predictor.cascade import CascadeResult, in_one_call, run, run_in_python
 from tests.methods.stages import StageByHand
 from tests.properties.strategies import by_hand
 
@@ -87,6 +90,10 @@ def _makers(machine: Machine, rows: Floats) -> dict[str, Callable[[], Stage]]:
         "cells": lambda: Nearest.fit(machine, some, form="cells", cells=4),
         "tree": lambda: TreeWalk.calibrated(machine, tree.greedy(machine, some), some),
     }
+    if isinstance(machine.rule, OneVsOneVote | Argmax):
+        weights = np.random.default_rng(0).normal(size=(60, len(machine.rule.classes)))
+        bias = np.zeros(weights.shape[1])
+        found["scores"] = lambda: Scores(machine, ScoreMachine(few, weights, bias), 0.5)
     if isinstance(machine.rule, OneVsOneVote):
         found["champion"] = lambda: Champion(machine, ReducedSet.project(machine, few, [60]).levels)
     return found
@@ -249,8 +256,64 @@ def test_an_origin_decides_what_stages_leave_open() -> None:
 
 def test_stages_of_different_machines_make_no_cascade() -> None:
     one, other = _machine("sign", 8, False, RBF(0.05), 1), _machine("vote", 8, False, RBF(0.05), 1)
-    with pytest.raises(ValueError, match="must be of one machine"):
+    refused = "must read the same rows and give the same answers"
+    with pytest.raises(ValueError, match=refused):
         _ = Cascade.of(FastStopping(one), Dense(other)).native
     wide = replace(one, points=np.zeros((300, 9)))
-    with pytest.raises(ValueError, match="must be of one machine"):
+    with pytest.raises(ValueError, match=refused):
         _ = Cascade.of(FastStopping(one), Dense(wide)).native
+
+
+@settings(max_examples=40)
+@given(case=_plans(), dtype=st.sampled_from(TYPES), sparse=st.booleans())
+def test_usual_rows_are_answered_in_one_call(case: tuple[Plan, Floats], dtype: str, sparse: bool) -> None:
+    """One by one and together, and as the call that checks rows of any kind answers them."""
+    plan, rows = case
+    rows = rows[:60].astype(dtype)
+    given_rows = scipy.sparse.csr_array(rows.astype(np.float64)) if sparse else rows
+    fast = dormie.Predictor(plan)
+    at_once, found = in_one_call(plan.cascade), fast.predict(given_rows)
+    if sparse or dtype not in ("int64", "uint32"):  # which are converted first
+        np.testing.assert_array_equal(at_once(given_rows, 0), found, strict=True)
+    out = np.empty_like(found)
+    np.testing.assert_array_equal(fast.predict(given_rows, out=out), found, strict=True)
+    alone = [fast.predict(given_rows[i : i + 1]) for i in range(len(rows))]
+    np.testing.assert_array_equal(np.concatenate(alone), found, strict=True)
+
+
+class _Relative(scipy.sparse.csr_array):  # type: ignore[misc]
+    """Somebody's own kind of matrix."""
+
+
+def test_unusual_rows_are_left_to_the_checks() -> None:
+    machine = _machine("sign", 8, False, RBF(0.05), 3)
+    plan = _plan(machine, [FastStopping(machine)])
+    rows = _rows(8, 20, 0)
+    at_once = in_one_call(plan.cascade)
+    csr = scipy.sparse.csr_array(rows)
+    for unusual in (
+        rows.tolist(),
+        np.ma.masked_array(rows),
+        rows.astype(np.int64),
+        rows.astype(">f8"),
+        rows[:, :7],
+        rows[0],
+        rows.view(np.matrix),
+        None,
+        csr.tocsc(),
+        csr.astype(np.int64),
+        _Relative(csr),
+    ):
+        assert at_once(unusual, 0) is None
+    for part in ("data", "indices", "indptr"):
+        broken = csr.copy()
+        setattr(broken, part, getattr(broken, part).astype(np.float32)[1:])
+        assert at_once(broken, 0) is None
+
+
+def test_a_predictor_that_answered_can_be_pickled() -> None:
+    machine = _machine("values", 8, False, RBF(0.05), 3)
+    fast = dormie.Predictor(_plan(machine, []))
+    rows = _rows(8, 20, 0)
+    values = fast.predict(rows)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fast)).predict(rows), values)

@@ -74,6 +74,20 @@ def test_decision_function_is_the_models_own(name: str) -> None:
 
 
 @every_model
+def test_labels_and_decision_values_come_in_one_pass(name: str) -> None:
+    labels, decision = FAST[name].predict_with_decision(ROWS)
+    _assert_same_answers(labels, MODELS[name].predict(ROWS))
+    np.testing.assert_array_equal(decision, FAST[name].decision_function(ROWS))
+
+
+def test_labels_with_decision_values_on_the_decision_boundary_are_the_models_own() -> None:
+    model = SVC(kernel="linear").fit([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"])
+    rows = np.arange(-50, 50)[:, None] / 8
+    labels, _ = dormie.compile(model).predict_with_decision(rows)
+    np.testing.assert_array_equal(labels, model.predict(rows))
+
+
+@every_model
 def test_trace_tells_where_each_row_was_settled_and_what_it_cost(name: str) -> None:
     made = FAST[name].plan.machine
     trace, points = _dense_only(made).trace(ROWS), made.n_points

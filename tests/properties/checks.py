@@ -13,7 +13,7 @@ from dormie.machine.rules import Value
 from dormie.methods.dense import Dense
 from dormie.numerics import backend as native
 from dormie.numerics import reference, source_reference
-from dormie.numerics.evaluate import FullSum
+from dormie.numerics.evaluate import FullSum, NativeSum
 from dormie.numerics.source_sum import SourceSum
 from tests.oracles import full_sum as naive
 from tests.oracles import source_sum as naive_source
@@ -21,10 +21,10 @@ from tests.oracles import source_sum as naive_source
 EXP2_ERROR = 4.0  # exp2_error_units, as native/simd/ops.hpp states it
 
 
-def core(machine: Machine) -> native.extension.Dense:
+def core(machine: Machine) -> NativeSum:
     """The native core of a machine's full sum; its methods take rows and a number of threads."""
-    found = FullSum(machine).core
-    assert isinstance(found, native.extension.Dense)
+    found = FullSum(machine).native_core
+    assert found is not None
     return found
 
 
@@ -58,7 +58,7 @@ def sizes(machine: Machine, rows: Any) -> Floats:
     """What the error of a float64 output is measured against."""
     x = np.asarray(rows, dtype=np.float64)
     x = x if machine.input_map is None else machine.input_map(x)
-    terms = term_sizes(machine.kernel, x, machine.points)
+    terms = term_sizes(machine.kernel, x, np.array(naive.points_of(machine)).reshape(-1, machine.n_features))
     return np.asarray(terms @ np.abs(machine.weights) + np.abs(machine.bias))
 
 

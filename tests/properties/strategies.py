@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
@@ -89,6 +90,18 @@ def machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
         input_map = Affine(rng.normal(size=features), rng.uniform(0.5, 2, size=features))
         made = Machine(made.kernel, made.points, made.weights, made.bias, made.rule, input_map)
     return without_negatives(made, rows) if draw(st.booleans()) else (made, rows)
+
+
+@st.composite
+def sparse_machines(draw: st.DrawFn, cases: st.SearchStrategy[tuple[Machine, Floats]]) -> tuple[Machine, Floats]:
+    """Such machines with sparse points: most coordinates are 0, of rows too, and no input map moves zeros."""
+    made, rows = draw(cases)
+    rng, share = np.random.default_rng(draw(st.integers(0, 1000))), draw(st.sampled_from([0.02, 0.2, 0.7, 1.0]))
+    points = np.where(rng.random(made.points.shape) < share, made.points, 0.0)
+    rows = np.where(rng.random(rows.shape) < max(share, 0.2), rows, 0.0)
+    scale = None if made.input_map is None else made.input_map.scale
+    input_map = None if scale is None else Affine(np.zeros(made.n_features), scale)
+    return Machine(made.kernel, csr_array(points), made.weights, made.bias, made.rule, input_map), rows
 
 
 def without_negatives(made: Machine, rows: Floats) -> tuple[Machine, Floats]:

@@ -12,15 +12,27 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from dormie.machine import Affine, Machine, MachineSum, Origin
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.kernels import Kernel
-from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Rule, Sign, Value, ValueRule
+from dormie.machine.rules import (
+    Argmax,
+    ClassRule,
+    MostProbable,
+    OneClassSign,
+    OneVsOneVote,
+    Probability,
+    Rule,
+    Sign,
+    Value,
+    ValueRule,
+)
 from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
@@ -33,6 +45,7 @@ from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.regions import Regions
+from dormie.methods.scores.stage import ScoreMachine, Scores, needs_classes
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics import backend
@@ -48,7 +61,7 @@ from tests.properties.strategies import KERNELS, Generator
 
 POINTS, FEATURES = 40, 4
 RULES: tuple[Callable[[], Rule], ...] = (
-    lambda: Sign(np.array([-1, 1]), zero=0),
+    OneClassSign,
     lambda: Sign(np.array(["ash", "ülm"], dtype=object)),
     lambda: OneVsOneVote(np.array(["a", "b", "c"])),
     lambda: OneVsOneVote(np.arange(4), break_ties=True, shape="ovo"),
@@ -86,17 +99,20 @@ def forged(rng: Generator) -> bytes:
 
 
 def _genuine_one(rng: Generator) -> Document:
-    return genuine(int(rng.integers(len(KERNELS))), int(rng.integers(len(RULES))), bool(rng.random() < 0.5))
+    kernel, rule = int(rng.integers(len(KERNELS))), int(rng.integers(len(RULES)))
+    return genuine(kernel, rule, bool(rng.random() < 0.5), sparse=bool(rng.random() < 0.2))
 
 
 @cache
-def genuine(kernel: int, rule: int, bold: bool) -> Document:
+def genuine(kernel: int, rule: int, bold: bool, sparse: bool = False) -> Document:
     """A plan with all stages there are for the kernel and the rule, certified ones or bold ones, as it is saved."""
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
     if bold and isinstance(machine.rule, MostProbable) and isinstance(machine.rule.map, Mean):
         machine = _sum_of(machine, KERNELS[(kernel + 1) % len(KERNELS)])
     bold = bold and backend.decides(machine) and not isinstance(machine.rule, Value)
-    stages = _bold_stages(machine) if bold else _certified_stages(machine)
+    if sparse and backend.decides(machine):
+        machine = _sparse(machine)
+    stages = [] if machine.has_sparse_points else _bold_stages(machine) if bold else _certified_stages(machine)
     last = Float32Dense(machine) if bold else Dense(machine)
     cascade = Cascade.of(*stages, last).scaled(1.5)
     guarantee = _risk(machine) if bold else _certified(machine)
@@ -143,6 +159,19 @@ def _sum_of(machine: Machine, kernel: Kernel) -> Machine:
     return MachineSum([first, other.changed(feature_names=None)], machine.rule, machine.feature_names)
 
 
+def _sparse(machine: Machine) -> Machine:
+    """The same with most coordinates 0, its origin too, and scaled at most."""
+    rng = np.random.default_rng(machine.n_points)
+
+    def sparse(each: Machine) -> Machine:
+        points = csr_array(np.where(rng.random(each.points.shape) < 0.3, each.points, 0.0))
+        input_map = None if each.input_map is None else Affine(np.zeros(FEATURES), each.input_map.scale)
+        return replace(each, points=points, input_map=input_map, blas_products=False)
+
+    origin = machine.origin
+    return sparse(machine).with_origin(origin and Origin(sparse(origin.machine), origin.deviation))
+
+
 def _scaler(rng: Generator) -> Affine:
     """One that says how it scales, in either of two ways, or does not."""
     center, scale = rng.normal(size=FEATURES), rng.uniform(1, 2, size=FEATURES)
@@ -185,6 +214,10 @@ def _bold_stages(machine: Machine) -> list[Stage]:
     if machine.kernel.positive_semidefinite:
         levels = Levels.of(machine.points[:4], [machine.weights[:4]], machine.n_outputs)
         stages.append(CalibratedReducedSet(machine, levels, np.ones((1, machine.n_outputs))))
+    if needs_classes(Scores.name, machine):
+        classes = len(cast(ClassRule, machine.rule).classes)
+        made = ScoreMachine(machine.points[:4].copy(), rows[:4, :1] * np.arange(classes), np.zeros(classes))
+        stages.append(Scores(machine, made, 0.5))
     return stages
 
 
@@ -461,7 +494,7 @@ class _Forgery:
             self._along({"machine/points.npy": 0, "machine/weights.npy": 0}, None)
         axes = self._one_of([_OUTPUT_AXES, _FEATURE_AXES])
         self._along(
-            axes, self._one_of([0, 2, 50, 1000] if len(self.arrays["machine/points.npy"]) > 1 else [50, 20_000])
+            axes, self._one_of([0, 2, 50, 1000] if len(self.arrays.get("machine/points.npy", "")) > 1 else [50, 20_000])
         )
         if self.rng.random() < 0.5:
             self._drop_origin()

@@ -39,6 +39,7 @@ BATCH = 2000
 LONGEST = 120  # seconds that one file may take, on a busy computer and under sanitizers
 TIMES, SPARE = 20, 50_000_000  # of memory while loading
 _MOST_STEPS = 40
+_WIDEST = 10**6  # features of a dense row: those of forged sparse points may be two thousand million
 
 
 @dataclass
@@ -153,11 +154,15 @@ def _rows(rng: Generator, predictor: dormie.Predictor) -> Any:
     """A few rows: everyday ones, the machine's own points, zeros, extreme ones; dense or sparse, float64 or float32."""
     machine = members_of(predictor.plan.machine)[0]
     d = machine.n_features
+    if machine.has_sparse_points and d > _WIDEST:
+        rows = scipy.sparse.csr_array(([1.0, -2.0, 1e300], [0, d // 2, d - 1], [0, 0, 1, 3]), shape=(3, d))
+        return scipy.sparse.vstack([rows, machine.points[:2]], format="csr")
     rows = rng.normal(size=(5, d))
     rows[1] = 0
     rows[2] *= 10.0 ** float(rng.integers(-300, 300))
     if machine.n_points:
-        rows[3] = np.clip(machine.points[int(rng.integers(machine.n_points))], -1e300, 1e300)
+        point = machine.points[[int(rng.integers(machine.n_points))]]
+        rows[3] = np.clip(point.toarray() if machine.has_sparse_points else point, -1e300, 1e300)[0]
     match rng.integers(4):
         case 0:
             return np.clip(rows, -1e38, 1e38).astype(np.float32)

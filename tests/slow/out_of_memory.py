@@ -35,6 +35,8 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.scores import Scores
+from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics.source_sum import SourceSum
 
@@ -63,6 +65,7 @@ def stages(made: Machine, rows: Floats) -> Iterator[tuple[str, Stage]]:
     yield "dense", dense
     if made.n_outputs > 1:
         yield "champion", Champion(made, ReducedSet.project(made, made.points[:80], [80]).levels)
+        yield "scores", Scores(made, ScoreMachine(made.points[:80].copy(), np.ones((80, 3)), np.zeros(3)), 1.0)
     yield "fast_stopping", FastStopping(made)
     yield "geometry", Geometry.build(made, made.points[:80])
     yield "reduced_set", ReducedSet.project(made, made.points[:80], [40, 80])

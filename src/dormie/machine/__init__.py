@@ -4,6 +4,7 @@ machine    the normal form itself: `Machine`         rows    checks rows as user
 machine_sum  several machines under one rule
 kernels    K(u, v), and its properties               csr     sparse rows
 rules      outputs to answers                        frames  data frames
+sparse_points  points that are mostly zeros
 input_map  what is done to a row before the kernel   typing  names of array types
 margin     how far from the decision boundary an interval must stay, so that rounding cannot change the answer
 """

@@ -7,12 +7,19 @@ matrix has already done so.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 _INDEX_TYPES = frozenset({np.dtype(np.int32), np.dtype(np.int64)})
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a scipy sparse matrix or array."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(X))
 
 
 def as_csr(X: Any) -> Any:
@@ -26,7 +33,7 @@ def as_csr(X: Any) -> Any:
 
 def first_not_finite(rows: Any) -> tuple[int, int, float] | None:
     """Row, column and value of the first NaN or infinity of a CSR matrix, or None."""
-    rows = rows if rows.has_canonical_format else _summed(rows)
+    rows = canonical(rows)
     values = _used(rows.data, rows)
     if np.isfinite(values).all():
         return None
@@ -85,8 +92,10 @@ def _row_of(place: int, rows: Any) -> int:
     return int(np.searchsorted(rows.indptr, place, side="right")) - 1
 
 
-def _summed(rows: Any) -> Any:
+def canonical(rows: Any) -> Any:
     """The matrix with duplicate entries added up, as scipy defines them; the sums may overflow to infinity."""
+    if rows.has_canonical_format:
+        return rows
     summed = rows.astype(np.float64, copy=True)
     with np.errstate(over="ignore", invalid="ignore"):
         summed.sum_duplicates()

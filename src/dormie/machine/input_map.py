@@ -6,10 +6,12 @@ feature. It also keeps the steps that the model itself takes, because their roun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dormie.machine.typing import Floats, frozen_floats
 
@@ -51,6 +53,12 @@ class Affine:
     center: Floats
     scale: Floats
     steps: tuple[tuple[str, Floats], ...] = ()
+
+    if TYPE_CHECKING:  # lists become arrays
+
+        def __init__(
+            self, center: npt.ArrayLike, scale: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]] = ()
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         for name in ("center", "scale"):
@@ -100,6 +108,12 @@ class Affine:
             One map with the same result, up to rounding.
         """
         return Affine(self.center + self.scale * other.center, self.scale * other.scale)
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether every feature of 0 stays 0, at each step."""
+        shifts = [values for name, values in self.all_steps if name in ("subtract", "add")]
+        return not any(values.any() for values in (self.center, *shifts))
 
     @property
     def all_steps(self) -> tuple[tuple[str, Floats], ...]:

@@ -45,12 +45,19 @@ class KernelMemory:
     """The values of one kernel that were evaluated so far; `remembering` makes it.
 
     evaluations, seconds: how many values were evaluated, and how long that took
+    assumed_pace: the seconds of an evaluation, where no clock may decide anything
     """
 
-    def __init__(self, kernel: _Kernel, outer: KernelMemory | None, say: Callable[[str], None] | None) -> None:
+    def __init__(
+        self,
+        kernel: _Kernel,
+        outer: KernelMemory | None,
+        say: Callable[[str], None] | None,
+        assumed_pace: float | None = None,
+    ) -> None:
         self.kernel = kernel
         self.evaluations, self.seconds = 0, 0.0
-        self._outer, self._say = outer, say
+        self._outer, self._say, self._assumed_pace = outer, say, assumed_pace
         self._rows, self._columns = _Numbers(), _Numbers()
         self._table = np.empty((0, 0))  # rows x columns, NaN where not evaluated
         self._own = np.empty(0)  # K(x, x) of rows, NaN where not evaluated
@@ -58,8 +65,8 @@ class KernelMemory:
 
     @property
     def pace(self) -> float:
-        """Seconds per evaluation."""
-        return self.seconds / max(self.evaluations, 1)
+        """Seconds per evaluation: those it took so far, unless they are assumed."""
+        return self.seconds / max(self.evaluations, 1) if self._assumed_pace is None else self._assumed_pace
 
     def counts(self, rows: Any) -> Integers:
         """The evaluations that each of these rows took in this block of code."""
@@ -141,7 +148,7 @@ class KernelMemory:
         """The kernel matrix, evaluated in parts of about `_SECONDS_A_CALL` if progress is shown."""
         values, done = np.empty((len(a), len(b))), 0
         while done < len(a):
-            most = int(_SECONDS_A_CALL / (self.pace * len(b))) if self.seconds else 1
+            most = int(_SECONDS_A_CALL / (self.pace * len(b))) if self.pace else 1
             part = slice(done, len(a) if self._say is None else done + max(1, most))
             rows = a[part]
             values[part] = self._clocked(len(rows) * len(b), partial(self.kernel.matrix, rows, b))
@@ -163,12 +170,15 @@ class KernelMemory:
 
 
 @contextmanager
-def remembering(kernel: _Kernel, say: Callable[[str], None] | None = None) -> Iterator[KernelMemory]:
+def remembering(
+    kernel: _Kernel, say: Callable[[str], None] | None = None, assumed_pace: float | None = None
+) -> Iterator[KernelMemory]:
     """A block in which no value of a Python kernel is evaluated twice.
 
     say: shows progress; the kernel is then called with parts of the rows
+    assumed_pace: the seconds that an evaluation is taken to cost, in place of those that it takes
     """
-    memory = KernelMemory(kernel, memory_of(kernel), say)
+    memory = KernelMemory(kernel, memory_of(kernel), say, assumed_pace)
     token = _ACTIVE.set(memory)
     try:
         yield memory

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine.kernel_memory import memory_of
+from dormie.machine.sparse_points import squared_norms
 from dormie.machine.typing import Floats
 
 __all__ = ["RBF", "Custom", "Kernel", "Linear", "Normalized", "Polynomial", "Sigmoid"]
@@ -130,7 +131,7 @@ class Linear(Kernel):
         return np.asarray(a @ b.T)
 
     def diagonal(self, a: Any) -> Floats:
-        return np.asarray(np.einsum("ij,ij->i", a, a))
+        return np.asarray(squared_norms(a))
 
     @property
     def positive_semidefinite(self) -> bool:
@@ -188,7 +189,7 @@ class Polynomial(Kernel):
         return np.asarray((self.gamma * (a @ b.T) + self.coef0) ** self.degree)
 
     def diagonal(self, a: Any) -> Floats:
-        return np.asarray((self.gamma * np.einsum("ij,ij->i", a, a) + self.coef0) ** self.degree)
+        return np.asarray((self.gamma * squared_norms(a) + self.coef0) ** self.degree)
 
     @property
     def positive_semidefinite(self) -> bool:
@@ -237,7 +238,7 @@ class RBF(Kernel):
         return np.asarray(np.exp(-self.gamma * cdist(a, b, "sqeuclidean")))
 
     def diagonal(self, a: Any) -> Floats:
-        return np.ones(len(a))
+        return np.ones(a.shape[0])
 
     @property
     def positive_semidefinite(self) -> bool:
@@ -285,7 +286,7 @@ class Sigmoid(Kernel):
         return np.asarray(np.tanh(self.gamma * (a @ b.T) + self.coef0))
 
     def diagonal(self, a: Any) -> Floats:
-        return np.asarray(np.tanh(self.gamma * np.einsum("ij,ij->i", a, a) + self.coef0))
+        return np.asarray(np.tanh(self.gamma * squared_norms(a) + self.coef0))
 
     @property
     def positive_semidefinite(self) -> bool:

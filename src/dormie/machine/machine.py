@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from dormie.machine import sparse_points
+from dormie.machine.csr import is_sparse
 from dormie.machine.input_map import Affine
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
@@ -37,8 +40,9 @@ class Machine:
     ----------
     kernel : Kernel
         One of `dormie.kernels`.
-    points : array-like of shape (L, d)
-        The support vectors s_i, in mapped coordinates. With a `Custom` kernel, any sequence of objects.
+    points : array-like or sparse matrix of shape (L, d)
+        The support vectors s_i, in mapped coordinates. Sparse points are kept so, as a CSR array. With a `Custom`
+        kernel, any sequence of objects.
     weights : array-like of shape (L, c) or (L,)
         The coefficients beta_i, one column for each output.
     bias : array-like of shape (c,) or float
@@ -93,6 +97,20 @@ class Machine:
     origin: Origin | None = field(default=None, init=False, repr=False)
     probability: Probability | None = field(default=None, init=False, repr=False)
 
+    if TYPE_CHECKING:  # lists and numbers become arrays
+
+        def __init__(
+            self,
+            kernel: Kernel,
+            points: Any,
+            weights: npt.ArrayLike,
+            bias: npt.ArrayLike,
+            rule: Rule,
+            input_map: Affine | None = None,
+            feature_names: Sequence[str] | None = None,
+            blas_products: bool = False,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self._check_types()
         weights = frozen_floats(self.weights, "Machine: weights")
@@ -105,10 +123,12 @@ class Machine:
         if self.kernel.is_python:
             object.__setattr__(self, "points", _private(self.points))
         else:
-            object.__setattr__(self, "points", frozen_floats(self.points, "Machine: points"))
+            freeze = sparse_points.frozen_csr if is_sparse(self.points) else frozen_floats
+            object.__setattr__(self, "points", freeze(self.points, "Machine: points"))
             self._check_features()
-        if len(self.points) != len(weights):
-            raise ValueError(f"Machine: {len(self.points)} points but {len(weights)} rows of weights")
+        count = self.points.shape[0] if self.has_sparse_points else len(self.points)
+        if count != len(weights):
+            raise ValueError(f"Machine: {count} points but {len(weights)} rows of weights")
         self.rule.check_outputs(self.n_outputs)
         if isinstance(self.rule, MostProbable):  # its map gives the probabilities too
             object.__setattr__(self, "probability", Probability(self.rule.map))
@@ -135,8 +155,21 @@ class Machine:
             raise ValueError(
                 f"Machine: the input map has {len(self.input_map.center)} features, the points {self.n_features}"
             )
+        if self.has_sparse_points:
+            self._check_sparse()
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"Machine: {len(self.feature_names)} feature names for {self.n_features} features")
+
+    def _check_sparse(self) -> None:
+        if self.input_map is not None and not self.input_map.keeps_zeros:
+            raise ValueError(
+                "Machine: the points are sparse, and the input map moves zeros: pass points.toarray() as points"
+            )
+        if self.blas_products:
+            raise ValueError(
+                "Machine: BLAS computes inner products of dense points: pass points.toarray(), or leave blas_products "
+                "out"
+            )
 
     @property
     def n_points(self) -> int:
@@ -151,7 +184,12 @@ class Machine:
     @property
     def of_vectors(self) -> bool:
         """Whether points and rows are vectors; with a `Custom` kernel they may be objects of any type."""
-        return isinstance(self.points, np.ndarray) and self.points.ndim == 2
+        return self.has_sparse_points or (isinstance(self.points, np.ndarray) and self.points.ndim == 2)
+
+    @property
+    def has_sparse_points(self) -> bool:
+        """Whether the points are a CSR array, which the full sum alone can serve."""
+        return not self.kernel.is_python and is_sparse(self.points)
 
     @property
     def n_features(self) -> int:
@@ -249,6 +287,7 @@ class Machine:
 
     def __repr__(self) -> str:
         points, outputs = _counted(self.n_points, "point"), _counted(self.n_outputs, "output")
+        points = f"{_counted(self.n_points, 'sparse point')}" if self.has_sparse_points else points
         features = f" of {_counted(self.n_features, 'feature')}" if self.of_vectors else ""
         mapped = f", {_in_words(self.input_map)} input" if self.input_map is not None else ""
         rule = type(self.rule).__name__

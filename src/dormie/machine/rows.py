@@ -9,14 +9,14 @@ parameter. NaN and infinity are not checked for here but where the values are re
 from __future__ import annotations
 
 import reprlib
-import sys
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine, csr
+from dormie.machine import Floats, Machine, csr, sparse_points
+from dormie.machine.csr import is_sparse
 from dormie.machine.frames import values_of_frame
 from dormie.machine.typing import Integers, Positions
 
@@ -68,12 +68,6 @@ def _is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] == "dask" or X.__dask_graph__() is not None
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether X is a scipy sparse matrix or array; does not import scipy.sparse."""
-    module = sys.modules.get("scipy.sparse")
-    return module is not None and bool(module.issparse(X))
-
-
 def dense(rows: Any) -> Floats:
     """Checked rows as a dense float64 array."""
     return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
@@ -106,9 +100,28 @@ def mapped(machine: Machine, rows: Any) -> Floats:
     return dense(rows) if machine.input_map is None else machine.input_map(dense(rows))
 
 
-def unmapped(machine: Machine, rows: Floats) -> Floats:
+def mapped_norms(machine: Machine, rows: Any) -> Floats:
+    """The norms of checked rows in mapped coordinates; sparse rows stay sparse where the map keeps zeros."""
+    input_map = machine.input_map
+    with np.errstate(over="ignore"):
+        if not is_sparse(rows) or not (input_map is None or input_map.keeps_zeros):
+            return np.asarray(np.linalg.norm(mapped(machine, rows), axis=1))
+        return sparse_points.norms(mapped_sparse(machine, rows))
+
+
+def mapped_sparse(machine: Machine, rows: Any) -> Any:
+    """Checked sparse rows in mapped coordinates, still sparse: for input maps that keep zeros."""
+    rows = csr.canonical(rows)
+    return rows if machine.input_map is None else sparse_points.scaled(rows, machine.input_map.scale)
+
+
+def unmapped(machine: Machine, rows: Any) -> Any:
     """Rows in mapped coordinates, mapped back to the coordinates of the user's rows."""
-    return rows if machine.input_map is None else machine.input_map.inverse(rows)
+    if machine.input_map is None:
+        return rows
+    if is_sparse(rows):  # the map keeps zeros: no machine with sparse points has another
+        return sparse_points.scaled(rows, 1 / machine.input_map.scale)
+    return machine.input_map.inverse(rows)
 
 
 def require_finite(rows: Any) -> None:

@@ -13,6 +13,7 @@
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
 | refinement    | calibrated              | values with a tolerance, of vectors           |                         |
 | regions       | certified               | classifier, positive semi-definite kernel     | DeCoste 2002            |
+| scores        | calibrated              | 3+ classes, p.s.d. kernel, not in Python      |                         |
 | tree          | calibrated              | at least 32 points                            | Ukkonen 2010            |
 
 A Python function as kernel is positive semi-definite if the user states so. A certified stage is always right;
@@ -20,7 +21,7 @@ a calibrated stage has thresholds measured on rows, and serves plans with a stat
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
 candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
-`dormie.numerics.reference`, and regions are geometry stages), and the modules that fit it.
+`dormie.numerics.reference`, regions are geometry stages, and scores a reduced set), and the modules that fit it.
 `base.py` has the protocol, `memory.py` counts the bytes of stages, `thresholds.py` has what linear_filter and
 nearest share, and `stepwise.py` what certified stages over Python kernels (`of_python_kernel.py` in their folders) do.
 To add a method, add a folder and a line in `METHODS`.
@@ -38,6 +39,7 @@ from dormie.methods import (
     reduced_set,
     refinement,
     regions,
+    scores,
 )
 from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
@@ -56,6 +58,7 @@ METHODS: dict[str, Method] = {
         reduced_set.METHOD,
         refinement.METHOD,
         regions.METHOD,
+        scores.METHOD,
         TREE,
     )
 }

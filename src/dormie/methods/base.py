@@ -84,6 +84,16 @@ class Stage(ABC):
         """The cost of a row besides its kernel evaluations, in kernel evaluations."""
         return 0.0
 
+    @property
+    def outputs_at_once(self) -> int:
+        """How many outputs each kernel value is weighted for."""
+        return self.machine.n_outputs
+
+    @property
+    def size(self) -> int:
+        """How many vectors the stage has besides the machine's points, each counted with its weights as one."""
+        return 0
+
     @abstractmethod
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:
         """Settle as many of the rows as possible; the rows are checked (see `dormie.machine.rows`).
@@ -276,6 +286,7 @@ class Method(ABC):
     """One paper's way to settle rows."""
 
     stages: ClassVar[tuple[type[Stage], ...]]  # one that is certified, or one that is not, or both
+    serves_sparse_points: ClassVar[bool] = False
     needs_risk: ClassVar[bool] = False  # whether all its stages are calibrated: right on nearly all rows
 
     @property
@@ -289,7 +300,16 @@ class Method(ABC):
 
     @abstractmethod
     def is_usable_for(self, machine: Machine) -> Usable:
+        """Whether the method can serve the machine, whose points are dense; if not, the reason."""
+
+    def usable_for(self, machine: Machine) -> Usable:
         """Whether the method can serve the machine; if not, the reason."""
+        if machine.has_sparse_points and not self.serves_sparse_points:
+            return Usable(
+                f"{self.name} lays points out densely, and those of this machine are sparse: leave it out, or build "
+                "the Machine with points.toarray()"
+            )
+        return self.is_usable_for(machine)
 
     def certified_candidates(self, fitting: CertifiedFitting) -> Iterator[CertifiedStage]:  # noqa: ARG002 - has none
         """Stages worth trying in an exact plan; raises CannotFit if none can be fitted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from dormie.machine.kernel_memory import MOST_VALUES, memory_of
 from dormie.numerics.evaluate import FullSum
 from dormie.progress import Progress
 
+EffortName = Literal["quick", "normal", "thorough"]
+
 
 @dataclass(frozen=True)
 class Effort:
     """How much work fitting may take: which candidates each method tries."""
 
     name: str
+    fit_rows: int  # most rows that approximations are fitted on
     moving_work: float  # most multiply-adds for optimising the vectors of one certified reduced set
     set_sizes: tuple[int, ...]  # sizes of calibrated reduced sets
     short_set_sizes: tuple[int, ...]  # further sizes where rows have few features
@@ -34,9 +37,10 @@ class Effort:
 EFFORTS = {
     effort.name: effort
     for effort in (
-        Effort("quick", 0.0, (32, 128), (), (), (), (), (8,), 10.0, rarely_fastest=False),
+        Effort("quick", 30_000, 0.0, (32, 128), (), (), (), (), (8,), 10.0, rarely_fastest=False),
         Effort(
             "normal",
+            30_000,
             2e11,
             (32, 128, 512),
             (16, 64, 256),
@@ -49,6 +53,7 @@ EFFORTS = {
         ),
         Effort(
             "thorough",
+            500_000,
             4e12,
             (8, 16, 32, 64, 128, 256, 512, 1024),
             (),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 Shapes = Mapping[str, Sequence[int]]
 
 _TILE = 128  # bytes of one feature in a tile (native/simd/ops.hpp)
+_ALWAYS_ALL_COLUMNS, _NUMBERS_AN_ENTRY = 4096, 8  # of native/tiles/inverted_index.hpp
 _PANEL = 1024  # bytes of a panel's array with one number for each point
 _PANEL_OVERHEAD = 256  # bytes of the other fields of a panel
 
@@ -23,6 +24,7 @@ class Size(NamedTuple):
     points: int
     features: int
     outputs: int
+    nonzeros: int | None = None  # of sparse points; None if they are dense
 
 
 def extent(shapes: Shapes, name: str, axis: int = 0) -> int:
@@ -35,6 +37,15 @@ def packed(size: Size, itemsize: int) -> int:
     """Bytes of `Packed` (native/tiles/packed.hpp): points in tiles, and the offsets and weights of each panel."""
     tiles = ceil_div(size.points, _TILE // itemsize)
     return tiles * _TILE * size.features + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
+
+
+def inverted_index(size: Size, itemsize: int) -> int:
+    """Bytes of `InvertedIndex` (native/tiles/inverted_index.hpp), while it is being built."""
+    nonzeros = size.nonzeros or 0
+    columns = min(size.features, nonzeros + _ALWAYS_ALL_COLUMNS)
+    lists = (2 * itemsize + 4) * nonzeros + 20 * columns
+    in_tiles = _NUMBERS_AN_ENTRY * itemsize * nonzeros
+    return lists + in_tiles + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 
 
 def panels(points: int, itemsize: int) -> int:

@@ -15,6 +15,11 @@ class Machine:
 
     def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object]) -> None: ...
 
+class SparseMachine:
+    """The same with sparse points: their values, columns and starts."""
+
+    def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], features: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object]) -> None: ...
+
 class Stage:
     """A stage that a cascade can run."""
 
@@ -31,6 +36,16 @@ class Cascade:
     def predict(self, rows: object, table: object | None, out: object, threads: int = 0) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None:
         """
         Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. Returns the numbers of the open rows (None if there are none), which are not written.
+        """
+
+class Answers:
+    """The answers of a cascade, in new arrays: what `predict` returns."""
+
+    def __init__(self, cascade: Cascade, labels: object | None, flat: bool, finish: object) -> None: ...
+
+    def of(self, rows: object | None, threads: int) -> object:
+        """
+        The answers of rows that are an array or a CSR matrix as it is, of the right width; None for others. What the cascade leaves open, finish(rows, answers, open) answers.
         """
 
 class Champion:
@@ -77,6 +92,42 @@ class Dense:
     def interval64(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Outputs in float64, and radii that reach the real-number values."""
 
+class SparseSum:
+    """The same of a machine with sparse points."""
+
+    def __init__(self, machine: SparseMachine) -> None: ...
+
+    def prepare(self) -> None:
+        """Lays the points out now; the first call that needs them would."""
+
+    @property
+    def roundings(self) -> int:
+        """The most roundings of one term of the sum."""
+
+    def certified_stage(self) -> Stage:
+        """
+        The stage that decides all rows but those within rounding of the decision boundary.
+        """
+
+    def float32_stage(self) -> Stage:
+        """The stage that decides all rows by sums in float32."""
+
+    def outputs_stage(self) -> Stage:
+        """
+        The stage whose answers are the outputs in float64, of rows whose numbers stay in range.
+        """
+
+    def outputs(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None]:
+        """
+        Outputs in float64, and the numbers of the rows whose values overflow (None if there are none).
+        """
+
+    def interval(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
+        """Outputs in float32, and radii that reach the real-number values."""
+
+    def interval64(self, rows: object, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
+        """Outputs in float64, and radii that reach the real-number values."""
+
 class SourceSum:
     """The sum of the source model, operation by operation."""
 
@@ -84,6 +135,16 @@ class SourceSum:
         """
         ddot: a capsule of BLAS's function, or None for inner products in order.
         """
+
+    def outputs(self, rows: object, sparse: bool, threads: int = 0) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        Outputs as the source has them. sparse: whether its rows came as a sparse matrix.
+        """
+
+class SparseSourceSum:
+    """The same over sparse points."""
+
+    def __init__(self, machine: SparseMachine, steps: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
     def outputs(self, rows: object, sparse: bool, threads: int = 0) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """

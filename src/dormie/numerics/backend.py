@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Machine, MachineSum
+from dormie.machine import Floats, Machine, MachineSum
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 from dormie.numerics.rounding import margin
@@ -45,6 +45,13 @@ def choose(machine: Machine, native: Callable[[extension.Machine], Native], nump
     """What `native` makes of the native form of a machine; what `numpy` makes where NumPy must be used."""
     core = native_machine(machine)
     return numpy() if core is None else native(core)
+
+
+def choose_sparse(
+    machine: Machine, native: Callable[[extension.SparseMachine], Native], numpy: Callable[[], Twin]
+) -> Native | Twin:
+    """The same for a machine with sparse points, which has a native form of its own."""
+    return native(_sparse_machine(machine)) if _serves(machine) else numpy()
 
 
 def decides(machine: Machine) -> bool:
@@ -82,22 +89,45 @@ def numpy_only() -> Iterator[None]:
 
 def native_machine(machine: Machine) -> extension.Machine | None:
     """The native form of a machine; None where NumPy must be used (a Python kernel, or no native core)."""
-    if machine.kernel.is_python or _numpy_only:
+    if not _serves(machine):
         return None
-    if extension is None:
-        _warn_once()
-        return None
-    center, scale = (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
     return extension.Machine(
         _kernel_numbers(machine.kernel),
         _rule_numbers(machine.rule),
         machine.points,
         machine.weights,
         machine.bias,
-        center,
-        scale,
+        *_map(machine),
         vars(margin(machine)),
     )
+
+
+def _sparse_machine(machine: Machine) -> extension.SparseMachine:
+    points = machine.points
+    return extension.SparseMachine(
+        _kernel_numbers(machine.kernel),
+        _rule_numbers(machine.rule),
+        (points.data, points.indices.astype(np.int32, copy=False), points.indptr.astype(np.int64, copy=False)),
+        machine.n_features,
+        machine.weights,
+        machine.bias,
+        *_map(machine),
+        vars(margin(machine)),
+    )
+
+
+def _serves(machine: Machine) -> bool:
+    """Whether the native core serves the machine; warns where there is none."""
+    if machine.kernel.is_python or _numpy_only:
+        return False
+    if extension is None:
+        _warn_once()
+    return extension is not None
+
+
+def _map(machine: Machine) -> tuple[Floats | None, Floats | None]:
+    """The center and the scale of the input map, or None for both."""
+    return (None, None) if machine.input_map is None else (machine.input_map.center, machine.input_map.scale)
 
 
 def info() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -23,19 +23,27 @@ def full_sum_of(machine: Machine) -> FullSum:
     return SumOfMachines(machine) if isinstance(machine, MachineSum) else FullSum(machine)
 
 
+NativeSum = Union["backend.extension.Dense", "backend.extension.SparseSum"]  # text: the extension may be missing
+
+
+def _core(machine: Machine) -> NativeSum | reference.Dense:
+    """What computes the sum; functions make it, because the extension may be missing."""
+    if machine.has_sparse_points:
+        return backend.choose_sparse(
+            machine, lambda core: backend.extension.SparseSum(core), lambda: reference.Dense(machine)
+        )
+    return backend.choose(machine, lambda core: backend.extension.Dense(core), lambda: reference.Dense(machine))
+
+
 class FullSum:
     """The sum of all terms of a machine, in float64; `core` computes it, natively or in NumPy."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.core = backend.choose(
-            machine,
-            lambda core: backend.extension.Dense(core),  # a lambda, because the extension may be missing
-            lambda: reference.Dense(machine),
-        )
+        self.core = _core(machine)
 
     @property
-    def native_core(self) -> backend.extension.Dense | None:
+    def native_core(self) -> NativeSum | None:
         """`core` if it is native; None if NumPy computes."""
         return None if isinstance(self.core, reference.Dense) else self.core
 

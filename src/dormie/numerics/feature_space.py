@@ -17,6 +17,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Normalized
 from dormie.machine.rules import Value
+from dormie.machine.sparse_points import squared_norms
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, stated_error, tile_value_error
 
@@ -152,5 +153,5 @@ def _narrow_gamma(machine: Machine, points: Any) -> float | None:
     return kernel.gamma if kernel.gamma * reach * reach * _exponent_roundings(machine) * UNIT < 1e-3 else None
 
 
-def _squares(points: Floats) -> Floats:
-    return np.asarray(np.einsum("ij,ij->i", points, points)[:, None])
+def _squares(points: Any) -> Floats:
+    return squared_norms(points)[:, None]

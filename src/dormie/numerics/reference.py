@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine, members_of
-from dormie.machine.kernels import RBF, Normalized
+from dormie.machine.csr import is_sparse
+from dormie.machine.kernels import RBF, Kernel, Normalized
 from dormie.machine.rows import require_finite_vectors
 from dormie.machine.rules import Rule
 from dormie.machine.typing import Integers
@@ -25,7 +26,8 @@ _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 
 def blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
     """Blocks of rows, mapped and in float64, each with a kernel matrix of limited size."""
-    size = max(1, _BLOCK_VALUES // max(machine.n_points, 1))
+    width = max(machine.n_points, machine.n_features) if machine.has_sparse_points else machine.n_points
+    size = max(1, _BLOCK_VALUES // max(width, 1))
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     for start in range(0, n, size):
         block = slice(start, min(start + size, n))
@@ -67,6 +69,15 @@ class Dense:
         return answers, self._machine.n_points, open_rows if len(open_rows) else None
 
 
+def kernel_matrix(kernel: Kernel, rows: Any, points: Any) -> Floats:
+    """The kernel matrix of rows and points; of sparse points, some are laid out at a time."""
+    if not is_sparse(points):
+        return kernel.matrix(rows, points)
+    count, several = points.shape[0], max(1, _BLOCK_VALUES // points.shape[1])
+    parts = [kernel.matrix(rows, points[start : start + several].toarray()) for start in range(0, count, several)]
+    return np.hstack(parts) if parts else np.empty((len(rows), 0))
+
+
 def outputs(machine: Machine, rows: Any) -> Floats:
     """G(x) of every row and output, in float64."""
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
@@ -74,7 +85,7 @@ def outputs(machine: Machine, rows: Any) -> Floats:
     if machine.kernel.is_python:
         return _outputs_of_python_kernel(machine, rows, result)
     for block, part in blocks(machine, rows):
-        result[block] = machine.kernel.matrix(part, machine.points) @ machine.weights + machine.bias
+        result[block] = kernel_matrix(machine.kernel, part, machine.points) @ machine.weights + machine.bias
     return result
 
 
@@ -109,7 +120,7 @@ def absolute_sums(machine: Machine, rows: Any) -> Floats:
     """sum_i |beta_i| |K(x, s_i)| of every row and output, to which rounding errors are proportional."""
     result = np.empty((rows.shape[0], machine.n_outputs))
     for block, part in blocks(machine, rows):
-        result[block] = np.abs(machine.kernel.matrix(part, machine.points)) @ np.abs(machine.weights)
+        result[block] = np.abs(kernel_matrix(machine.kernel, part, machine.points)) @ np.abs(machine.weights)
     return result
 
 
@@ -159,10 +170,10 @@ def settled_mapped(machine: Machine, part: Floats, low: Floats, high: Floats) ->
 def partial_sum(machine: Machine, part: Any, budget: int) -> tuple[Floats, Floats]:
     """The sum of the bias and the first `budget` terms for mapped rows, and a bound on its rounding."""
     points, weights = machine.points[:budget], machine.weights[:budget]
-    values = machine.kernel.matrix(part, points)
+    values = kernel_matrix(machine.kernel, part, points)
     sizes = np.abs(values) @ np.abs(weights) + np.abs(machine.bias)
     errors = np.array([row_value_error(machine, row, points) for row in part])
-    rounding = (len(points) + 8) * UNIT * sizes + np.outer(errors, np.abs(weights).sum(axis=0))
+    rounding = (len(weights) + 8) * UNIT * sizes + np.outer(errors, np.abs(weights).sum(axis=0))
     return values @ weights + machine.bias, rounding
 
 

@@ -14,10 +14,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dormie.machine import Affine, Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.margin import LOST_LENGTH, Margin
 from dormie.machine.margin import UNIT as UNIT
 from dormie.machine.rules import ClassRule, Rule
+from dormie.machine.sparse_points import any_nonzero, squared_norms
 from dormie.machine.typing import Booleans
 
 _LEAST_NORMAL: float = 2.0**-1022
@@ -90,11 +92,11 @@ def exact_gram_error(factor: Floats, gram: Floats) -> Floats:
     return np.asarray((first @ first.T - gram) + (cross + cross.T) + small)
 
 
-def _largest_norm(rows: Floats) -> float:
-    largest = float(np.abs(rows).max(initial=0.0))
+def _largest_norm(rows: Any) -> float:
+    largest = float(np.abs(rows.data if is_sparse(rows) else rows).max(initial=0.0))
     unit = 2.0 ** math.frexp(largest)[1] if 0 < largest < 1e300 else 1.0  # avoids overflow of squares
     with np.errstate(over="ignore", under="ignore"):
-        squares = np.einsum("ij,ij->i", rows / unit, rows / unit)
+        squares = squared_norms(rows / unit)
         return unit * float(np.sqrt(squares.max(initial=0.0))) * (1 + 1e-12) + LOST_LENGTH
 
 
@@ -103,7 +105,7 @@ def _scale_lost(kernel: Normalized, *sets: Floats) -> bool:
     for rows in sets:
         with np.errstate(over="ignore"):
             own = kernel.kernel.diagonal(rows)
-        if (rows.any(axis=1) & ((own < 1e-280) | (own > 1e280))).any():
+        if (any_nonzero(rows) & ((own < 1e-280) | (own > 1e280))).any():
             return True
     return False
 

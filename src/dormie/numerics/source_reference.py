@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
 from dormie.numerics.reference import outputs, sum_in_order
 from dormie.numerics.rounding import inner_degree
@@ -51,18 +53,24 @@ def _source_values(machine: Machine, x: Floats) -> list[float]:
     """The kernel values of one mapped row with every point, computed one at a time."""
     kernel, points, constants = machine.kernel, machine.points, np.zeros(machine.n_points)
     if isinstance(kernel, Normalized) and not isinstance(kernel.kernel, RBF):
-        (x, own), *vectors = [_unit_vector(kernel.kernel, vector) for vector in (x, *points)]
+        (x, own), *vectors = [_unit_vector(kernel.kernel, vector) for vector in (x, *_each(points))]
         points, constants = [vector for vector, _ in vectors], np.array([constant for _, constant in vectors]) * own
         return [_power(_dot(machine, x, s) + c, inner_degree(kernel)) for s, c in zip(points, constants, strict=True)]
     kernel = kernel.kernel if isinstance(kernel, Normalized) else kernel
     match kernel:
         case RBF(gamma):
-            return [math.exp(-gamma * _dot(machine, x - s, x - s)) for s in points]
+            return [math.exp(-gamma * _dot(machine, x - s, x - s)) for s in _each(points)]
         case Polynomial(gamma, coef0, degree):
-            return [_power(gamma * _dot(machine, x, s) + coef0, degree) for s in points]
+            return [_power(gamma * _dot(machine, x, s) + coef0, degree) for s in _each(points)]
         case Sigmoid(gamma, coef0):
-            return [math.tanh(gamma * _dot(machine, x, s) + coef0) for s in points]
-    return [_dot(machine, x, s) for s in points]
+            return [math.tanh(gamma * _dot(machine, x, s) + coef0) for s in _each(points)]
+    return [_dot(machine, x, s) for s in _each(points)]
+
+
+def _each(points: Any) -> Iterator[Floats]:
+    """The points one after the other, sparse ones laid out."""
+    for i in range(points.shape[0]):
+        yield points[[i]].toarray()[0] if is_sparse(points) else points[i]
 
 
 def _dot(machine: Machine, a: Floats, b: Floats) -> float:

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
 from dormie.machine import Floats, Machine, MachineSum
+from dormie.machine.csr import is_sparse
 from dormie.machine.input_map import MAP_STEPS
-from dormie.machine.rows import is_sparse, mapped
+from dormie.machine.rows import mapped_norms
 from dormie.machine.typing import Integers
 from dormie.numerics import backend, source_reference
 from dormie.numerics.rounding import source_margin
+
+NativeSourceSum = Union["backend.extension.SourceSum", "backend.extension.SparseSourceSum"]  # text: it may be missing
 
 
 class SourceSum:
@@ -35,17 +38,22 @@ class SourceSum:
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
         """The outputs of checked rows, and a bound on their distance from the machine's real-number value."""
-        with np.errstate(over="ignore"):
-            norms = np.linalg.norm(mapped(self._rewritten, rows), axis=1)
+        norms = mapped_norms(self._rewritten, rows)
         return unbounded_where_not_finite(self.outputs(rows), source_margin(self._rewritten)(norms))
 
     @cached_property
-    def _core(self) -> backend.extension.SourceSum | source_reference.SourceSum:
+    def _core(self) -> NativeSourceSum | source_reference.SourceSum:
         # Built when a row first needs it: few rows do, and BLAS takes longer to import than dormie.
+        def twin() -> source_reference.SourceSum:
+            return source_reference.SourceSum(self.machine)
+
+        steps = _map_steps(self.machine)
+        if self.machine.has_sparse_points:
+            return backend.choose_sparse(
+                self.machine, lambda core: backend.extension.SparseSourceSum(core, *steps), twin
+            )
         return backend.choose(
-            self.machine,
-            lambda core: backend.extension.SourceSum(core, *_map_steps(self.machine), _ddot_of(self.machine)),
-            lambda: source_reference.SourceSum(self.machine),
+            self.machine, lambda core: backend.extension.SourceSum(core, *steps, _ddot_of(self.machine)), twin
         )
 
 

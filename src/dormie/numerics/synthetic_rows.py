@@ -14,8 +14,10 @@ _NEARBY = 32  # random rows, of which the nearest is the other row
 
 
 def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any:
-    """Draw up to `size` rows from checked rows, or make synthetic ones if `rows` is None."""
+    """Draw up to `size` rows from checked rows; or, without any, make synthetic ones, or take sparse points."""
     random = np.random.default_rng(seed)
+    if rows is None and machine.has_sparse_points:  # a row made of two has zeros in other places than rows have
+        return unmapped(machine, machine.points[np.sort(random.permutation(machine.n_points)[:size])])
     if rows is None:
         return unmapped(machine, crossover(machine.points, size, random))
     count = rows.shape[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dormie.machine.rules import Probability
 from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Evidence, Risk
-from dormie.plan.plan import CLEAR_WIN, Plan, why_dense_alone
+from dormie.plan.plan import CLEAR_WIN, Plan, Source, why_dense_alone
 from dormie.plan.text import printable
 
 _REWRITES = {
@@ -56,7 +56,7 @@ def _trials(plan: Plan) -> list[str]:
     chosen = str(plan.cascade)
     width = max(len(trial.stages) for trial in plan.trials)
     lines = [
-        "Cascades timed on sample rows, on the computer that compiled the model:",
+        _how(plan.source),
         f"  {'cascade':<{width}}  us per row  settled before the dense stage",
     ]
     for place, trial in enumerate(plan.trials):
@@ -68,6 +68,14 @@ def _trials(plan: Plan) -> list[str]:
     if chosen == Dense.name != fastest.stages:
         lines.append(f"  A cascade is chosen over dense only if it takes at most {CLEAR_WIN:g} of its time.")
     return lines
+
+
+def _how(source: Source) -> str:
+    """How the trials came about."""
+    singly = ", one row at a time" if source.fast_at == "row" else ""
+    if source.estimated:
+        return f"Cascades on sample rows{singly}, estimated by a profile, not timed:"
+    return f"Cascades timed on sample rows{singly}, on the computer that compiled the model:"
 
 
 def _grounds(evidence: Evidence) -> list[str]:

@@ -27,7 +27,9 @@ class Source:
     description: str
     points: int
     versions: dict[str, str] = field(default_factory=dict)
-    seconds: float | None = None  # time that compiling took
+    seconds: float | None = None  # time that compiling took; None where no clock was asked
+    fast_at: str = "batch"  # what the stages were chosen to be fast at: "batch", or "row", one row at a time
+    estimated: bool = False  # whether the trials' microseconds are estimates by a profile, not measurements
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Plan:
         What holds for the answers.
     source : Source
         What the plan was compiled from: a description of the model, its number of support vectors, the versions of the
-        packages, and how many seconds compiling took.
+        packages, how many seconds compiling took, whether the plan was chosen for batches or single rows, and whether
+        by timing or by a profile.
     rewrites : tuple of str, default=()
         The names of the exact simplifications that were applied, in order.
     trials : tuple of Trial, default=()
@@ -136,6 +139,8 @@ def why_dense_alone(machine: Machine) -> str:
     """Why no certified stage can speed up the machine; empty if one may."""
     if isinstance(machine, MachineSum):
         return "the full sum of each member of a sum of machines settles its rows"
+    if machine.has_sparse_points:
+        return "the points are sparse, and the full sum meets only those that share a column with a row"
     if not machine.kernel.positive_semidefinite:
         return "the kernel is not known to be positive semi-definite" + (
             " (if it is, Custom(function, positive_semidefinite=True) says so)" if machine.kernel.is_python else ""

@@ -43,6 +43,11 @@ class Cascades:
         """The number of stages before the dense one."""
         return np.asarray(np.count_nonzero(self.runs >= 0, axis=1))
 
+    def sizes(self, runs: Sequence[Run]) -> Positions:
+        """The number of vectors in all stages before the dense one."""
+        of_run = np.array([*(run.stage.size for run in runs), 0])  # the last is for the padding, -1
+        return np.asarray(of_run[self.runs].sum(axis=1))
+
     def penalized_seconds(self) -> Floats:
         """The estimated time, with a penalty for every stage."""
         return np.asarray(self.seconds * STAGE_PENALTY ** self.lengths())

@@ -40,4 +40,4 @@ def unless_unfit(stages: Iterator[S], options: Options) -> Iterator[S]:
 def usable_methods(machine: Machine, options: Options) -> list[Method]:
     """The methods that can serve the machine, of all methods or of the named ones."""
     chosen = [method for name, method in METHODS.items() if options.names is None or name in options.names]
-    return [method for method in chosen if method.is_usable_for(machine)]
+    return [method for method in chosen if method.usable_for(machine)]

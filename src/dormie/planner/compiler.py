@@ -1,19 +1,19 @@
 """From a model to a plan: read it, simplify it exactly, and choose the stages by measurements on sample rows.
 
 Candidates (`certified_candidates.py`) race on the same rows on this computer, in turns, each timed by its best of
-several runs (`race.py`). The cheapest cascade is chosen only if it is clearly faster than the dense stage alone. With a
-risk, `risk/planning.py` makes the plan.
+several runs (`race.py`), or are compared by a profile of costs (`costs.py`). The cheapest cascade is chosen only if it
+is clearly faster than the dense stage alone. With a risk, `risk/planning.py` makes the plan.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from dormie.convert import read
 from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
@@ -22,6 +22,7 @@ from dormie.machine.rules import ClassRule, ValueRule
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
+from dormie.methods.fitting import EffortName
 from dormie.numerics.blas_threads import one_thread
 from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
@@ -29,19 +30,22 @@ from dormie.plan.guarantee import Guarantee, Risk
 from dormie.plan.plan import Plan, Source, dense_beside, versions, why_dense_alone
 from dormie.plan.text import few
 from dormie.planner.certified_candidates import candidates
+from dormie.planner.costs import Costs, Estimated, Timed
 from dormie.planner.guess import guess_stage
 from dormie.planner.options import (
     CONFIDENCE,
     Options,
     RiskRequest,
     certified_guarantee,
+    checked_profile,
     checked_rows,
     require_usable,
     require_within_reach,
     with_threshold,
     with_tolerance,
 )
-from dormie.planner.race import Candidate, Chosen, Race, best_of
+from dormie.planner.profile import Profile
+from dormie.planner.race import Candidate, Chosen, Race
 from dormie.planner.risk.planning import Parts, RiskPlanner
 from dormie.planner.slow_kernels import evaluating_once, rows_to_choose_by
 from dormie.predictor.predictor import Predictor
@@ -49,7 +53,7 @@ from dormie.progress import Progress
 from dormie.simplify import simplify
 
 _LONGEST_DESCRIPTION = 200
-_SAMPLE = 2048
+_SAMPLE, _FEWEST = 2048, 16
 _SAMPLE_SECONDS = 0.2  # the most that one run of the dense stage over the sample may take
 
 
@@ -64,7 +68,9 @@ def compile(
     tolerance: float | None = None,
     threshold: float | None = None,
     methods: Sequence[str] | None = None,
-    effort: str = "normal",
+    effort: EffortName = "normal",
+    fast_at: Literal["batch", "row"] = "batch",
+    profile: Profile | str | PathLike[str] | bool | None = None,
     seed: int = 0,
 ) -> Predictor:
     """Compile a trained kernel machine into a predictor that gives the same answers faster.
@@ -106,6 +112,13 @@ def compile(
     effort : {"quick", "normal", "thorough"}, default="normal"
         How long fitting the stages may take: "quick" seconds, "normal" seconds to a few minutes, "thorough" many
         minutes.
+    fast_at : {"batch", "row"}, default="batch"
+        What the plan is to be fastest at: many rows in one call, or one row a call. The answers are right for both.
+    profile : Profile, str, path-like or bool, default=None
+        The costs to choose stages by: a `Profile`, the path of one, or True for that of this computer, which is
+        measured once and kept in the cache folder. Then no clock is asked, and compiling the same model again gives the
+        same plan file, but for its date. By default (or False) candidates are timed now, which fits this computer as it
+        is, but may choose another of several plans that are about as fast.
     seed : int, default=0
         The seed of all random draws.
 
@@ -157,20 +170,23 @@ def compile(
     tolerance: every value is within 0.01 of the full sum, certified
     """
     began = time.perf_counter()
-    options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class))
+    options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class), fast_at)
+    known = checked_profile(profile)
+    costs = Timed(options.fast_at) if known is None else Estimated(known, options.fast_at)
     machine, asked = with_tolerance(with_threshold(_read(model), threshold), tolerance, options.risk)
     guarantee = certified_guarantee(machine.rule)
     rows, fit_rows = checked_rows(options, machine, rows, fit_rows, asked)
-    source = Source(_describe(model), machine.n_points, versions())
+    source = Source(_describe(model), machine.n_points, versions(), fast_at=options.fast_at)
     with Progress() as progress, one_thread():
         machine, rewrites = _simplified(machine, asked, options, guarantee, rows, progress)
-        with evaluating_once(machine, progress) if _tries_stages(machine, options) else nullcontext():
-            chosen = _with_risk(machine, options, rows, fit_rows, progress)
-            chosen = chosen or _certified(Dense(machine), options, guarantee, rows, progress)
-        guess = _guess(chosen.cascade, options, rows, progress)
+        with _kernel_values(machine, options, known, progress):
+            chosen = _with_risk(machine, options, rows, fit_rows, costs, progress)
+            chosen = chosen or _certified(Dense(machine), options, guarantee, rows, costs, progress)
+        guess = _guess(chosen.cascade, options, rows, costs, progress)
         plan = Plan(machine, chosen.cascade, chosen.guarantee, source, rewrites, chosen.trials, guess=guess)
-        values = None if asked is None else _values(plan, asked, options, rows, fit_rows, progress)
-    source = replace(source, seconds=time.perf_counter() - began)
+        values = None if asked is None else _values(plan, asked, options, rows, fit_rows, costs, progress)
+    took = {"estimated": True} if known else {"seconds": time.perf_counter() - began}
+    source = replace(source, **took)
     plan = replace(plan, source=source, note=_note(options.risk, chosen.guarantee), values=values)
     _warn_of_missing_classes(plan)
     return Predictor(plan)
@@ -206,45 +222,63 @@ def _simplified(
 
 
 def _with_risk(
-    machine: Machine, options: Options, rows: Any, fit_rows: Any | None, progress: Progress
+    machine: Machine, options: Options, rows: Any, fit_rows: Any | None, costs: Costs, progress: Progress
 ) -> Chosen | None:
     """The choice for a plan with a risk; None if none was asked for, or if an exact plan is as good."""
-    if options.risk is None or not machine.n_points or isinstance(machine, MachineSum):
-        return None
+    if options.risk is None or not machine.n_points or isinstance(machine, MachineSum) or machine.has_sparse_points:
+        return None  # of sparse points the exact full sum is quicker than any calibrated stage there is
     parts = Parts.of(machine, rows, fit_rows, options.risk, options.seed)
-    return RiskPlanner(machine, options, options.risk, parts, progress).choose()
+    return RiskPlanner(machine, options, options.risk, parts, progress, costs.for_kernel_of(machine)).choose()
 
 
-def _certified(dense: Dense, options: Options, guarantee: Guarantee, rows: Any | None, progress: Progress) -> Chosen:
+def _certified(
+    dense: Dense, options: Options, guarantee: Guarantee, rows: Any | None, costs: Costs, progress: Progress
+) -> Chosen:
     """The choice for a plan without a risk."""
     machine = dense.machine
     hopeless = not options.named and why_dense_alone(machine)
     if options.names == () or not machine.n_points or hopeless:
         return Chosen(Cascade.of(dense), guarantee, ())
-    sample = _sample(dense, options, rows)
+    costs = costs.for_kernel_of(machine)
+    sample = _sample(dense, options, rows, costs)
     stages = [*candidates(machine, options, sample, progress)]
-    progress.say(f"timing {len(stages)} candidates on {sample.shape[0]:,} rows")
-    race = Race.between(dense, [Candidate(stage) for stage in stages], sample)
+    progress.say(f"comparing {len(stages)} candidates on {sample.shape[0]:,} rows")
+    race = Race.between(dense, [Candidate(stage) for stage in stages], sample, costs)
     winner, trials = race.winner(dense_alone=not options.named)
     return Chosen(winner, guarantee, trials)
 
 
 def _values(
-    labels: Plan, rule: ValueRule, options: Options, rows: Any | None, fit_rows: Any | None, progress: Progress
+    labels: Plan,
+    rule: ValueRule,
+    options: Options,
+    rows: Any | None,
+    fit_rows: Any | None,
+    costs: Costs,
+    progress: Progress,
 ) -> Plan:
     """The plan for the values of a model whose labels have this plan."""
     machine, guarantee = labels.machine.changed(rule=rule), certified_guarantee(rule)
     require_within_reach(guarantee, machine, rows)
-    usable = options.names and tuple(name for name in options.names if METHODS[name].is_usable_for(machine))
+    usable = options.names and tuple(name for name in options.names if METHODS[name].usable_for(machine))
     risk = replace(options.risk, per_class=False) if options.risk is not None and rule.tolerance else None
     options = replace(options, names=usable, risk=risk)
     progress.say("choosing the stages for values")
-    chosen = _with_risk(machine, options, rows, fit_rows, progress)
+    chosen = _with_risk(machine, options, rows, fit_rows, costs, progress)
     if chosen is None:
         machine = machine if rule.certifiable else machine.changed(rule=rule.within(0.0))
-        chosen = _certified(dense_beside(labels, machine), options, guarantee, rows, progress)
+        chosen = _certified(dense_beside(labels, machine), options, guarantee, rows, costs, progress)
     note = _note(risk, chosen.guarantee)
     return Plan(machine, chosen.cascade, chosen.guarantee, labels.source, labels.rewrites, chosen.trials, note)
+
+
+def _kernel_values(
+    machine: Machine, options: Options, profile: Profile | None, progress: Progress
+) -> AbstractContextManager[None]:
+    """A block in which values of a slow kernel are remembered, if stages are tried at all."""
+    if not _tries_stages(machine, options):
+        return nullcontext()
+    return evaluating_once(machine, progress, None if profile is None else profile.python_value)
 
 
 def _tries_stages(machine: Machine, options: Options) -> bool:
@@ -252,28 +286,31 @@ def _tries_stages(machine: Machine, options: Options) -> bool:
     return options.names != () and (options.risk is not None or options.named or not why_dense_alone(machine))
 
 
-def _sample(dense: Dense, options: Options, rows: Any | None) -> Any:
+def _sample(dense: Dense, options: Options, rows: Any | None, costs: Costs) -> Any:
     """The rows to choose the stages by."""
     machine = dense.machine
     if machine.kernel.is_python:
         return rows_to_choose_by(machine, rows, options.effort, options.seed)
-    return _affordable(dense, sample_rows(machine, rows, _SAMPLE, options.seed))
+    return _affordable(dense, sample_rows(machine, rows, _SAMPLE, options.seed), costs)
 
 
-def _guess(cascade: Cascade, options: Options, rows: Any | None, progress: Progress) -> Stage | None:
+def _guess(cascade: Cascade, options: Options, rows: Any | None, costs: Costs, progress: Progress) -> Stage | None:
     """A stage for answers at a deadline, if the plan needs one; none for the full sum alone, if that was asked for."""
     machine = cascade.stages[0].machine
-    if options.names == () or machine.kernel.is_python or not len(machine.points):
+    if options.names == () or machine.kernel.is_python or machine.has_sparse_points or not len(machine.points):
         return None
-    sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed))
-    return guess_stage(cascade, sample, options.seed, progress)
+    sample = _affordable(Dense(machine), sample_rows(machine, rows, _SAMPLE, options.seed), costs)
+    return guess_stage(cascade, sample, costs, options.seed, progress)
 
 
-def _affordable(dense: Dense, sample: Any) -> Any:
-    """The part of the sample that the dense stage evaluates within `_SAMPLE_SECONDS`."""
-    few = sample[:16]
-    [seconds] = best_of([partial(dense.decide, few)], 2)
-    return sample[: max(16, int(16 * _SAMPLE_SECONDS / max(seconds, 1e-9)))]
+def _affordable(dense: Dense, sample: Any, costs: Costs) -> Any:
+    """The part of the sample that the dense stage evaluates within `_SAMPLE_SECONDS`.
+
+    A number of rows that would depend on every flicker of the clock is rounded to a power of two.
+    """
+    [seconds] = costs.of_cascades([Cascade.of(dense)], sample[:_FEWEST])
+    most = _SAMPLE_SECONDS / max(seconds, _SAMPLE_SECONDS / _SAMPLE)
+    return sample[: max(_FEWEST, 2 ** round(math.log2(most)))]
 
 
 def _note(risk: RiskRequest | None, guarantee: Guarantee) -> str:

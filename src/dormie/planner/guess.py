@@ -7,7 +7,6 @@ A small reduced set guesses best; where even that takes a good part of the plan'
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,7 @@ from dormie.methods.reduced_set.stage import CalibratedReducedSet
 from dormie.methods.thresholds import needs_classifier
 from dormie.numerics.evaluate import FullSum
 from dormie.plan.cascade import Cascade
-from dormie.planner.race import best_of
-from dormie.predictor.cascade import run
+from dormie.planner.costs import Costs
 from dormie.progress import Progress
 
 _FEWEST, _MOST = 8, 32  # vectors
@@ -31,20 +29,19 @@ _POINTS_A_VECTOR = 64  # so that a guess takes a few hundredths of the time of t
 _FEWEST_POINTS = 64  # a smaller machine takes about as long as a guess
 _CHEAP = 1 / 3  # share of a plan's time below which its first stage serves for guesses too
 _MOST_TIME = 0.15  # share of a plan's time that a reduced set may take
-_ROUNDS = 3
 
 
-def guess_stage(cascade: Cascade, rows: Any, seed: int, progress: Progress) -> Stage | None:
+def guess_stage(cascade: Cascade, rows: Any, costs: Costs, seed: int, progress: Progress) -> Stage | None:
     """The stage, fitted on checked rows; None if the first stage is cheap, or the machine is small or allows none."""
     if cascade.stages[0].guess is not None:
         return cascade.stages[0].guess
     machine = cascade.stages[0].machine
-    if machine.n_points < _FEWEST_POINTS or not machine.kernel.positive_semidefinite:
+    if machine.n_points < _FEWEST_POINTS or machine.has_sparse_points or not machine.kernel.positive_semidefinite:
         return None
     n = min(max(machine.n_points // _POINTS_A_VECTOR, _FEWEST), _MOST)
     placeholder = _set_of(machine, machine.points[:n], np.zeros((n, machine.n_outputs)))
-    first = partial(cascade.stages[0].decide, rows, cascade.cautions[0])
-    whole, own, few = best_of([partial(run, cascade, rows), first, partial(placeholder.estimate, rows)], _ROUNDS)
+    first = Cascade(cascade.stages[:1], cascade.cautions[:1])
+    whole, own, few = costs.of_cascades([cascade, first, Cascade.of(placeholder)], rows)
     if own < _CHEAP * whole:
         return None
     progress.say("fitting a stage for answers at a deadline")

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 from operator import index
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,10 @@ from dormie.methods.base import require
 from dormie.methods.dense import Dense
 from dormie.methods.fitting import EFFORTS, Effort
 from dormie.plan.guarantee import Exact, Guarantee, Tolerance, require_share
+from dormie.planner.profile import Profile
 from dormie.planner.risk.calibration import rows_needed
 from dormie.planner.risk.training_rows import warn_of_training_rows
+from dormie.planner.work import FastAt
 from dormie.predictor import anytime
 
 CONFIDENCE = 0.95
@@ -74,18 +77,34 @@ class Options:
     effort: Effort = EFFORTS["normal"]
     seed: int = 0
     risk: RiskRequest | None = None
+    fast_at: FastAt = "batch"
 
     @classmethod
-    def checked(cls, methods: Any, effort: Any, seed: Any, risk: RiskRequest | None) -> Options:
+    def checked(cls, methods: Any, effort: Any, seed: Any, risk: RiskRequest | None, fast_at: Any = "batch") -> Options:
         """The options from the parameters of `dormie.compile`; raises if one of them is wrong for every machine."""
         if effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(map(repr, EFFORTS))}, got {effort!r}")
-        return cls(_method_names(methods), EFFORTS[effort], _whole_seed(seed), risk)
+        if fast_at not in ("batch", "row"):
+            raise ValueError(f"fast_at must be 'batch' (many rows in a call) or 'row' (one), got {fast_at!r}")
+        return cls(_method_names(methods), EFFORTS[effort], _whole_seed(seed), risk, fast_at)
 
     @property
     def named(self) -> bool:
         """Whether the caller named the methods: then one that cannot be fitted is an error."""
         return self.names is not None
+
+
+def checked_profile(profile: Any) -> Profile | None:
+    """The profile that the caller means; None if stages are to be timed."""
+    if profile is None or profile is False:
+        return None
+    if profile is True:
+        return Profile.of_this_computer()
+    if isinstance(profile, str | PathLike):
+        return Profile.load(profile)
+    if not isinstance(profile, Profile):
+        raise TypeError(f"profile must be True, a Profile or the path of one, got {profile!r}")
+    return profile
 
 
 def _whole_seed(seed: Any) -> int:
@@ -147,8 +166,8 @@ def checked_rows(
 def require_usable(options: Options, machine: Machine, values: ValueRule | None = None) -> None:
     """Raise ValueError with the reason if a named method can serve neither the machine nor its values."""
     for name in options.names or ():
-        if values is None or not METHODS[name].is_usable_for(machine.changed(rule=values)):
-            require(METHODS[name].is_usable_for(machine))
+        if values is None or not METHODS[name].usable_for(machine.changed(rule=values)):
+            require(METHODS[name].usable_for(machine))
 
 
 def _finite_rows(given: Any | None, name: str, machine: Machine) -> Any:

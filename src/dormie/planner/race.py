@@ -1,35 +1,33 @@
 """The race: finds the cheapest cascade.
 
 Every stage is run alone on the same sample rows. The cost of all cascades is estimated from that (`cascades.py`), and
-the most promising cascades are run and timed. A stage's time is divided among the rows in proportion to their kernel
-evaluations, plus the stage's overhead per row in units of kernel evaluations. A slow Python kernel is not timed again
-and again: evaluations are counted, and each costs what one was seen to cost (`slow_kernels.py`).
+the most promising cascades are run and timed. Where the times come from, the clock or a profile, is in `costs.py`.
+
+Times are never quite the same twice. So where several exact cascades are about as fast, within a margin, the simplest
+of them wins: the one with the fewest stages, then with the fewest vectors.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dormie.machine import Floats
-from dormie.machine.kernel_memory import memory_of
-from dormie.machine.typing import Integers
-from dormie.methods.base import Decisions, Stage
+from dormie.machine.typing import Positions
+from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Guarantee
 from dormie.plan.plan import CLEAR_WIN, Trial
-from dormie.planner.cascades import STAGE_PENALTY, Run, weigh
+from dormie.planner.cascades import STAGE_PENALTY, Cascades, Run, weigh
+from dormie.planner.costs import Alone, Costs
 from dormie.predictor.cascade import run
 
-_ROUNDS = 3
-_FINAL_ROUNDS = 7
 _FINALISTS = 5
+_ABOUT_AS_FAST = 1.05  # ratio of times below which the simpler of two cascades wins
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,28 +53,32 @@ class Race:
 
     dense: Dense
     sample: Any
+    costs: Costs
     runs: Sequence[Run]
     dense_run: Run
+    entry: float  # seconds of a row besides its stages
 
     @classmethod
-    def between(cls, dense: Dense, candidates: Iterable[Candidate], sample: Any) -> Race:
+    def between(cls, dense: Dense, candidates: Iterable[Candidate], sample: Any, costs: Costs) -> Race:
         """Run every candidate, and the dense stage, alone on the sample."""
-        *runs, dense_run = _measured([*candidates, Candidate(dense)], dense, sample)
-        return cls(dense, sample, runs, dense_run)
+        *runs, dense_run = _measured([*candidates, Candidate(dense)], dense, sample, costs)
+        return cls(dense, sample, costs, runs, dense_run, costs.of_entry(dense, sample))
 
     def winner(self, dense_alone: bool = True) -> tuple[Cascade, tuple[Trial, ...]]:
         """The cheapest certified cascade, and all trials; with `dense_alone` it must clearly beat the dense stage."""
         runs = [run for run in self.runs if run.stage.certified]
         cascades = weigh(runs, self.dense_run)
-        cheapest = np.argsort(cascades.penalized_seconds(), kind="stable")[: _FINALISTS + 1]
         alone = Cascade.of(self.dense)
-        early = [found for index in cheapest if len(found := cascades.cascade(index, runs))][:_FINALISTS]
+        early = [found for index in _finalists(cascades, runs) if len(found := cascades.cascade(index, runs))]
         finalists = [alone] if dense_alone or not early else []
-        finalists += [cascade.before(self.dense) for cascade in early]
+        finalists += [cascade.before(self.dense) for cascade in early[:_FINALISTS]]
         trials = self.timed(*finalists)
-        times = {entry: trial.microseconds for entry, trial in zip(finalists, trials, strict=True)}
-        best = min(finalists, key=lambda entry: times[entry] * STAGE_PENALTY ** len(entry))
-        if dense_alone and times[best] > CLEAR_WIN * times[alone]:
+        times = np.array([trial.microseconds for trial in trials])
+        penalized = times * STAGE_PENALTY ** np.array([len(entry) for entry in finalists])
+        close = np.flatnonzero(penalized <= _ABOUT_AS_FAST * penalized.min())
+        at = min(close, key=lambda number: (len(finalists[number]), _size(finalists[number]), penalized[number]))
+        best = finalists[at]
+        if dense_alone and times[at] > CLEAR_WIN * times[0]:
             best = alone
         return best, _each_once([*trials, *map(self._alone, runs)])
 
@@ -90,50 +92,51 @@ class Race:
     def timed(self, *cascades: Cascade) -> list[Trial]:
         """The measured time of whole cascades, dense stage included, run in turns."""
         found = [run(cascade, self.sample) for cascade in cascades]
-        memory = memory_of(self.dense.machine.kernel)
-        if memory is None:
-            seconds = best_of([partial(run, cascade, self.sample) for cascade in cascades], _FINAL_ROUNDS)
-        else:
-            seconds = [memory.pace * _sum(each.evaluations, self.sample) for each in found]
+        seconds = self.costs.of_cascades(cascades, self.sample)
         return [
-            Trial(str(cascade), float(np.mean(each.settled_by < len(cascade) - 1)), self._microseconds(total))
-            for cascade, each, total in zip(cascades, found, seconds, strict=True)
+            Trial(str(cascade), float(np.mean(each.settled_by < len(cascade) - 1)), 1e6 * of_row)
+            for cascade, each, of_row in zip(cascades, found, seconds, strict=True)
         ]
 
     def _alone(self, alone: Run) -> Trial:
         """The estimated time of one stage before the dense one."""
-        seconds = alone.costs.sum() + self.dense_run.costs @ ~alone.settled
+        seconds = float(alone.costs.sum() + self.dense_run.costs @ ~alone.settled)
         cascade = Cascade((alone.stage, self.dense), (alone.caution, 1.0))
-        return Trial(str(cascade), float(alone.settled.mean()), self._microseconds(seconds))
+        return Trial(
+            str(cascade), float(alone.settled.mean()), float(1e6 * (self.entry + seconds / self.sample.shape[0]))
+        )
 
-    def _microseconds(self, seconds: float) -> float:
-        return float(1e6 * seconds / self.sample.shape[0])
 
-
-def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any) -> Iterator[Run]:
-    """Run every stage alone. Of a candidate only the first is timed: evaluations cost the same at any caution."""
-    tasks = [partial(candidate.stage.decide, sample, candidate.cautions[0]) for candidate in candidates]
-    count, rule, right = sample.shape[0], dense.machine.rule, dense.right(sample)
-    memory = memory_of(dense.machine.kernel)
-    seconds = best_of(tasks, _ROUNDS) if memory is None else [0.0] * len(tasks)
-    for number, (candidate, total) in enumerate(zip(candidates, seconds, strict=True)):
+def _measured(candidates: Sequence[Candidate], dense: Dense, sample: Any, costs: Costs) -> Iterator[Run]:
+    """Run every stage alone. The costs of a candidate are asked for once: evaluations cost the same at any caution."""
+    found = [[each.stage.decide(sample, caution) for caution in each.cautions] for each in candidates]
+    firsts = [Alone(each.stage, each.cautions[0], of[0]) for each, of in zip(candidates, found, strict=True)]
+    prices, count = costs.of_stages(firsts, sample), sample.shape[0]
+    rule, right = dense.machine.rule, dense.right(sample)
+    for number, (candidate, price) in enumerate(zip(candidates, prices, strict=True)):
         stage = candidate.stage
-        found = [stage.decide(sample, caution) for caution in candidate.cautions]
-        each = total / max(_work(stage, found[0], count).sum(), 1.0) if memory is None else memory.pace
-        for caution, chances, decisions in zip(candidate.cautions, candidate.disagreement, found, strict=True):
+        for caution, chances, decisions in zip(candidate.cautions, candidate.disagreement, found[number], strict=True):
             settled = np.broadcast_to(True if decisions.settled is None else decisions.settled, count)
             wrong = settled * np.maximum(chances, rule.differ(decisions.answers, right)) if not stage.certified else 0.0
-            costs = each * _work(stage, decisions, count)
-            yield Run(stage, caution, number, settled, np.broadcast_to(wrong, count), costs)
+            yield Run(stage, caution, number, settled, np.broadcast_to(wrong, count), price(decisions))
 
 
-def _work(stage: Stage, decisions: Decisions, count: int) -> Floats:
-    """The cost of every row in units of kernel evaluations."""
-    return np.broadcast_to(stage.overhead + np.asarray(decisions.evaluations, dtype=np.float64), count)
+def _finalists(cascades: Cascades, runs: Sequence[Run]) -> list[int]:
+    """The positions of the most promising cascades: the simplest that is about as fast as the best, and the fastest."""
+    seconds = cascades.penalized_seconds()
+    fastest = np.argsort(seconds, kind="stable")[: _FINALISTS + 1]
+    return [*dict.fromkeys([_simplest(cascades, cascades.sizes(runs), seconds), *fastest.tolist()])]
 
 
-def _sum(evaluations: Integers | int, sample: Any) -> int:
-    return int(np.broadcast_to(evaluations, sample.shape[0]).sum())
+def _simplest(cascades: Cascades, sizes: Positions, seconds: Floats) -> int:
+    """The position of the simplest of the cascades that are about as fast as the fastest."""
+    close = np.flatnonzero(seconds <= _ABOUT_AS_FAST * seconds.min())
+    order = np.lexsort((seconds[close], sizes[close], cascades.lengths()[close]))
+    return int(close[order[0]])
+
+
+def _size(cascade: Cascade) -> int:
+    return sum(stage.size for stage in cascade.stages)
 
 
 def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:
@@ -142,17 +145,3 @@ def _each_once(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     for trial in trials:
         first.setdefault(trial.stages, trial)
     return tuple(sorted(first.values(), key=lambda trial: trial.microseconds))
-
-
-def best_of(tasks: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
-    """The least processor time of each task over several rounds, in each of which every task runs once.
-
-    Processor time counts all threads together, and is hardly disturbed by other programs on the computer.
-    """
-    times = np.full(len(tasks), np.inf)
-    for _ in range(rounds):
-        for i, task in enumerate(tasks):
-            start = time.process_time()
-            task()
-            times[i] = min(times[i], time.process_time() - start)
-    return [float(seconds) for seconds in times]

@@ -4,6 +4,7 @@ predictor   what users call                    anytime   certified intervals bef
 cascade     rows through the stages            deadline  answers at a deadline
 audit       the guarantee checked in service   evidence  what the checks prove, after any number of rows
 dissimilarity  how unlike the support vectors a row is, and so how often it is checked
+fitted_estimator  what scikit-learn's tools ask of a predictor      availability  methods that only some predictors have
 """
 
 from dormie.predictor.anytime import Step

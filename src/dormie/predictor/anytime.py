@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine, members_of
-from dormie.machine.rows import mapped, require_finite_vectors
+from dormie.machine.rows import mapped_norms, require_finite_vectors
 from dormie.methods import METHODS
 from dormie.methods.base import CertifiedStage, certified_among, unknown_interval
 
@@ -96,7 +96,7 @@ def _change(machine: Machine, rows: Any) -> Floats:
     if machine.origin is None:
         return np.zeros((rows.shape[0], machine.n_outputs))
     with np.errstate(over="ignore"):
-        return machine.origin.deviation(np.linalg.norm(mapped(machine, rows), axis=1))
+        return machine.origin.deviation(mapped_norms(machine, rows))
 
 
 def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
@@ -114,4 +114,5 @@ def steps(stages: Sequence[CertifiedStage], row: Any) -> Iterator[Step]:
 
 def partial_sums(machine: Machine) -> list[CertifiedStage]:
     """A stage for intervals that needs no fitting, if the machine allows one; it takes time to make."""
-    return certified_among(method.stage_without_fitting(machine) for method in METHODS.values())[:1]
+    methods = [method for method in METHODS.values() if method.serves_sparse_points or not machine.has_sparse_points]
+    return certified_among(method.stage_without_fitting(machine) for method in methods)[:1]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.machine.kernel_memory import remembering
+from dormie.machine.rules import ClassRule
 from dormie.machine.typing import Integers, Positions
 from dormie.methods.base import NO_ROWS
 from dormie.numerics import backend
@@ -101,3 +104,29 @@ def fill(room: Room, cascade: Cascade, rows: Any, threads: int = 0) -> None:
         last = cascade.stages[-1].finish(rows[left])
         assert last is not None  # every plan ends in a stage that settles all rows
         room.write(last.answers, left)
+
+
+def in_one_call(cascade: Cascade) -> Callable[[Any, int], npt.NDArray[Any] | None]:
+    """What answers rows as they are given, in one call of the native core, with so many threads.
+
+    It returns None, and has done nothing, where more is to be checked first: where rows are of another kind than usual,
+    or not of the right width, and wherever the native core does not serve.
+    """
+    rule, native = cascade.stages[-1].machine.rule, cascade.native
+    labels = np.ascontiguousarray(rule.classes) if isinstance(rule, ClassRule) else None
+    if native is None or (labels is not None and labels.dtype.hasobject):
+        return never
+    flat = rule.labels(np.empty((1, cascade.stages[-1].machine.n_outputs))).ndim == 1 if labels is None else True
+    answers: Callable[[Any, int], Any] = backend.extension.Answers(native, labels, flat, partial(_finish, cascade)).of
+    return answers
+
+
+def never(rows: Any, threads: int) -> None:
+    """What to call where no rows can be answered in one call."""
+
+
+def _finish(cascade: Cascade, rows: Any, answers: npt.NDArray[Any], left: Positions) -> None:
+    """Write the answers of the rows that the native stages leave open."""
+    last = cascade.stages[-1].finish(rows[left])
+    assert last is not None  # every plan ends in a stage that settles all rows
+    answers[left] = cascade.stages[-1].machine.rule.labels(last.answers)

@@ -42,6 +42,8 @@ class Dissimilarity:
                 f"unlike_rate compares rows with the support vectors, and needs at least {_LEAST_POINTS}; the plan's "
                 f"machine has {machine.n_points}: leave unlike_rate out"
             )
+        if machine.has_sparse_points:
+            raise ValueError("unlike_rate compares rows with dense support vectors, and these are sparse: leave it out")
         points = machine.points
         centers = k_means(points, np.ones(len(points)), _CENTERS, np.random.default_rng(0))
         shares = 1 - 0.25 ** np.arange(1, highest + 1)

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from operator import index
-from typing import Any, overload
+from typing import IO, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from dormie.machine import Floats
-from dormie.machine.rows import check_rows, require_finite_vectors
-from dormie.machine.rules import MostProbable, OneClassSign, Probability, Score, Threshold
+from dormie.machine.rows import check_rows, require_finite_vectors, some
+from dormie.machine.rules import MostProbable, Probability, Threshold
 from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
+from dormie.numerics.reference import settled_between
 from dormie.plan import file
 from dormie.plan.explain import explain
 from dormie.plan.plan import Plan
@@ -30,6 +31,7 @@ from dormie.predictor.anytime import Step
 from dormie.predictor.audit import Audit, Status
 from dormie.predictor.availability import available
 from dormie.predictor.deadline import Answers, answer_of_bias, answers_by
+from dormie.predictor.fitted_estimator import FittedEstimator
 from dormie.predictor.room import Room, Rooms
 
 _FEW_STEPS = 8  # with fewer intervals from the plan's own stages, `anytime` adds partial sums
@@ -69,10 +71,14 @@ class Trace:
     evaluations: Integers
 
 
-class Predictor:
+class Predictor(FittedEstimator):
     """A compiled model: gives the model's answers under the guarantee of its plan.
 
-    `dormie.compile` and `dormie.load` return predictors. They can be pickled, and threads may share one.
+    `dormie.compile` and `dormie.load` return predictors. They can be pickled, and threads may share one. A pickle holds
+    the bytes of a plan file, or, where the plan cannot be saved (a Python kernel), its objects.
+
+    For scikit-learn's tools (`cross_val_score`, scorers, displays, `FrozenEstimator`) a predictor is an estimator that
+    is fitted already.
 
     Parameters
     ----------
@@ -114,6 +120,8 @@ class Predictor:
     ) -> npt.NDArray[Any]: ...
     @overload
     def predict(self, X: Any, deadline: float) -> Answers: ...
+    @overload
+    def predict(self, X: Any, deadline: float | None) -> npt.NDArray[Any] | Answers: ...
     def predict(
         self, X: Any, deadline: float | None = None, *, out: npt.NDArray[Any] | None = None, threads: int | None = None
     ) -> npt.NDArray[Any] | Answers:
@@ -147,12 +155,12 @@ class Predictor:
             If rows are NaN, infinite, or of the wrong shape, if `out` does not fit the rows or the labels, or if the
             deadline is NaN.
         """
-        machine = self.plan.machine
         if deadline is None:
-            rows = check_rows(X, machine)
-            room = self._rooms.new(rows.shape[0]) if out is None else self._rooms.within(out, rows.shape[0])
-            self._fill(room, rows, self.threads if threads is None else _threads(threads))
-            return self._rooms.returned(room) if out is None else out
+            most = self.threads if threads is None else _threads(threads)
+            if out is None and (answers := self._in_one_call(X, most)) is not None:
+                return answers
+            return self._checked(X, out, most)
+        machine = self.plan.machine
         if out is not None or threads is not None:
             raise ValueError("out and threads cannot be given with a deadline: leave them out")
         end = time.perf_counter() + _seconds(deadline)
@@ -160,6 +168,17 @@ class Predictor:
         require_finite_vectors(rows, machine)
         answers, settled = answers_by(end, self.plan, rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
+
+    def _checked(self, X: Any, out: npt.NDArray[Any] | None, threads: int) -> npt.NDArray[Any]:
+        """The answers of rows of any kind."""
+        rows = check_rows(X, self.plan.machine)
+        room = self._rooms.new(rows.shape[0]) if out is None else self._rooms.within(out, rows.shape[0])
+        self._fill(room, rows, threads)
+        return self._rooms.returned(room) if out is None else out
+
+    @cached_property
+    def _in_one_call(self) -> Callable[[Any, int], npt.NDArray[Any] | None]:
+        return cascade.in_one_call(self.plan.cascade)
 
     @cached_property
     def _rooms(self) -> Rooms:
@@ -274,9 +293,8 @@ class Predictor:
         rows = check_rows(X, self.plan.machine)
         return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
 
-    @available(lambda self: self._why_no_scores)
-    def score_samples(self, X: Any) -> Floats:
-        """Return the scores of a one-class machine; only its predictor has this method.
+    def predict_with_decision(self, X: Any) -> tuple[npt.NDArray[Any], Floats]:
+        """Return labels and decision values, from one pass over the full sum.
 
         Parameters
         ----------
@@ -285,9 +303,11 @@ class Predictor:
 
         Returns
         -------
-        ndarray of shape (n_rows,)
-            The decision values without the offset, as `OneClassSVM.score_samples` gives them: the lower, the more
-            anomalous.
+        labels : ndarray of shape (n_rows,)
+            The labels of the full machine: those of `predict`, except that a plan with a risk may give another label
+            to a few rows. The values of a regressor.
+        decision : ndarray of shape (n_rows,) or (n_rows, n_outputs)
+            What `decision_function` returns.
 
         Raises
         ------
@@ -296,10 +316,16 @@ class Predictor:
         ValueError
             If rows are NaN, infinite, or of the wrong shape.
         """
-        rows = check_rows(X, self.plan.machine)
-        return np.asarray(self._dense.full_sum.outputs(rows)[:, 0] + self._offset)
+        machine, rule = self.plan.machine, self.plan.machine.rule
+        rows = check_rows(X, machine)
+        outputs, radius = self._dense.full_sum.interval(rows)
+        answers = rule.answer(outputs)
+        close = np.flatnonzero(~settled_between(machine, rows, outputs - radius, outputs + radius))
+        if len(close):
+            answers[close] = self._dense.decide(some(rows, close)).answers
+        return rule.labels(answers), rule.decision(outputs)
 
-    @available(lambda self: self._why_no_scores)
+    @available(lambda self: self._why_no_samples)
     def most_anomalous(self, X: Any, k: int) -> Anomalies:
         """Find the rows with the lowest scores; only the predictor of a one-class machine has this method.
 
@@ -343,18 +369,7 @@ class Predictor:
             raise ValueError(f"k must be between 0 and the number of rows, {rows.shape[0]:,}; got {most}")
         require_finite_vectors(rows, machine)
         found, outputs = least_outputs(self.plan.cascade, self._dense, rows, most)
-        return Anomalies(found, outputs + self._offset)
-
-    @property
-    def _offset(self) -> float:
-        """What scikit-learn calls `offset_`."""
-        return -float(self._dense.full_sum.source_sum.machine.bias[0])
-
-    @property
-    def _why_no_scores(self) -> str:
-        rule = self.plan.machine.rule
-        one_class = isinstance(rule, OneClassSign) or (isinstance(rule, Threshold) and isinstance(rule.of, Score))
-        return "" if one_class else "only one-class machines have scores: use decision_function"
+        return Anomalies(found, outputs + self.offset_)
 
     def interval(self, X: Any, budget: int | None = None) -> tuple[Floats, Floats]:
         """Return certified intervals of the outputs.
@@ -507,16 +522,19 @@ class Predictor:
         """
         return explain(self.plan)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write the plan to a file that `dormie.load` reads.
 
         Parameters
         ----------
-        path : str or path-like
-            The file. It holds numbers and arrays, and nothing executable. An existing file is replaced in one step.
+        path : str, path-like or binary file object
+            The file. It holds numbers and arrays, and nothing executable. An existing file is replaced in one step. To
+            a file that is open for writing in binary mode, the plan is written from where it stands.
 
         Raises
         ------
+        TypeError
+            If the file object is open as text.
         ValueError
             If the plan cannot be saved: its kernel is a Python function, its labels are neither text nor numbers, or
             the file would be too large (`PlanFileError`).
@@ -524,6 +542,17 @@ class Predictor:
             If the folder does not exist.
         """
         file.save(self.plan, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        try:
+            plan: Plan | bytes = file.to_bytes(self.plan)
+        except (ValueError, NotImplementedError):  # a plan, or a stage of one, that files cannot hold
+            plan = self.plan
+        return {"plan": plan, "threads": self.threads}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        plan = state["plan"]
+        Predictor.__init__(self, file.from_bytes(plan) if isinstance(plan, bytes) else plan, state["threads"] or None)
 
     @cached_property
     def _partial_sums(self) -> list[CertifiedStage]:
@@ -582,6 +611,17 @@ class AuditedPredictor(Predictor):
     def status(self) -> Status:
         """What the audit has found so far."""
         return self._audit.status
+
+    @cached_property
+    def _in_one_call(self) -> Callable[[Any, int], npt.NDArray[Any] | None]:
+        return cascade.never  # the audit must see every row
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_audit": self._audit}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._audit = state["_audit"]
 
     def _fill(self, room: Room, rows: Any, threads: int) -> None:
         found = cascade.run(self.plan.cascade, rows, threads)

@@ -31,7 +31,9 @@ _SPARSE = 0.5  # with this share of zeros or more, sparse points save more than 
 
 def accepts(machine: Machine) -> bool:
     points = machine.points
-    if not isinstance(machine.kernel, RBF) or machine.n_points == 0 or np.abs(points).max() > _LARGEST:
+    if not isinstance(machine.kernel, RBF) or machine.n_points == 0 or machine.has_sparse_points:
+        return False
+    if np.abs(points).max() > _LARGEST:
         return False
     if np.count_nonzero(points) <= (1 - _SPARSE) * points.size:
         return False

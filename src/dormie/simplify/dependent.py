@@ -35,7 +35,7 @@ _MOST_WORK = 5e9  # multiply-adds of its factorisation: a few seconds
 
 def _attempt(machine: Machine) -> Machine | None:
     kernel = _polynomial(machine.kernel)
-    if kernel is None or not _affordable(kernel, machine):
+    if machine.has_sparse_points or kernel is None or not _affordable(kernel, machine):
         return None
     with np.errstate(all="ignore"):  # overflow is detected below
         features = _features(machine, _variable_sizes(kernel, machine.points))

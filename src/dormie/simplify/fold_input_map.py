@@ -16,6 +16,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Linear
 from dormie.machine.margin import Margin
+from dormie.machine.sparse_points import norms, scaled
 from dormie.numerics.rounding import UNIT
 
 _MOST_CANCELLATION = 16.0
@@ -25,12 +26,16 @@ def accepts(machine: Machine) -> bool:
     if not isinstance(machine.kernel, Linear) or machine.input_map is None:
         return False
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if machine.has_sparse_points:  # the map keeps zeros: there is no shift
+            return _normal_numbers(machine.points.data, scaled(machine.points, machine.input_map.scale).data)
         points = machine.points / machine.input_map.scale
         return _normal_numbers(machine.points, points) and _harmless(machine, points * machine.input_map.center)
 
 
 def apply(machine: Machine) -> Machine:
     assert machine.input_map is not None  # accepts() has checked it
+    if machine.has_sparse_points:
+        return replace(machine, points=scaled(machine.points, machine.input_map.scale), input_map=None)
     points = machine.points / machine.input_map.scale
     shifts = np.array([math.fsum(terms) for terms in points * machine.input_map.center])
     bias = [math.fsum([b, *-(column * shifts)]) for b, column in zip(machine.bias, machine.weights.T, strict=True)]
@@ -41,9 +46,10 @@ def deviation(before: Machine, after: Machine) -> Margin:
     """One rounding of every quotient, plus a few of the terms that the bias is the sum of."""
     assert before.input_map is not None
     weights = np.abs(after.weights).T
-    shifts = np.abs(after.points * before.input_map.center).sum(axis=1)
+    sparse = after.has_sparse_points
+    shifts = np.zeros(after.n_points) if sparse else np.abs(after.points * before.input_map.center).sum(axis=1)
     constant = 8 * UNIT * (weights @ shifts + np.abs(after.bias) + np.abs(before.bias))
-    return Margin(constant, 4 * UNIT * (weights @ np.linalg.norm(after.points, axis=1)))
+    return Margin(constant, 4 * UNIT * (weights @ norms(after.points)))
 
 
 def _normal_numbers(points: Floats, quotients: Floats) -> bool:

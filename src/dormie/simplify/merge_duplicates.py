@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dormie.machine import Machine
+from dormie.machine import Machine, sparse_points
 from dormie.machine.kernels import Custom
 from dormie.machine.margin import Margin
 from dormie.machine.typing import Positions
@@ -40,5 +40,4 @@ def deviation(before: Machine, after: Machine) -> Margin:  # noqa: ARG001 - one 
 def _groups(machine: Machine) -> Positions:
     """For every point the number of its group of equal points, groups numbered in the order of first occurrence."""
     numbers: dict[bytes, int] = {}
-    # Adding 0.0 turns -0.0 into 0.0, so that equal points have equal bytes.
-    return np.array([numbers.setdefault((point + 0.0).tobytes(), len(numbers)) for point in machine.points])
+    return np.array([numbers.setdefault(key, len(numbers)) for key in sparse_points.keys(machine.points)])

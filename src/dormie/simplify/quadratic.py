@@ -35,7 +35,7 @@ _HARDLY = 2.0**-10  # with a smaller constant part, points would grow to 2^16 ti
 
 def _attempt(machine: Machine) -> Machine | None:
     kernel = check.inner(machine.kernel)
-    if not isinstance(kernel, Polynomial) or kernel.degree != 2 or not _pays(machine):
+    if machine.has_sparse_points or not isinstance(kernel, Polynomial) or kernel.degree != 2 or not _pays(machine):
         return None
     with np.errstate(all="ignore"):  # overflow is detected below
         points, weights = _reduced(kernel, machine)

@@ -18,6 +18,7 @@ from dormie.lab import datasets
 from dormie.lab.datasets import fetch, parse
 from dormie.lab.datasets.fetch import File, read_file
 from dormie.lab.datasets.registry import RECIPES
+from dormie.planner.cache_folder import cache_folder
 from tests import ROOT
 
 _BESIDE = ROOT.parent / "shared" / "data"
@@ -81,7 +82,7 @@ def test_without_xdg_the_cache_is_in_the_home_folder(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("DORMIE_DATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert fetch.cache_folder() == tmp_path / ".cache" / "dormie"
+    assert cache_folder() == tmp_path / ".cache" / "dormie"
     assert fetch.data_folder() is None
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from dormie.errors import PlanFileError
-from dormie.plan.file import archive, load
+from dormie.plan.file import archive, from_bytes, load, save, to_bytes
 from dormie.plan.file.describe import describe
 from dormie.plan.file.document import SCHEMA
 from dormie.plan.file.parse import unparse
-from tests.plan.file.plans import plan_of, written
+from tests.plan.file.plans import assert_same_plan, plan_of, written
 
 _POINTS = "machine/points.npy"
 
@@ -143,3 +143,58 @@ def test_a_file_larger_than_any_plan_is_refused_unread(tmp_path: Path) -> None:
         file.truncate(2**31)  # a hole: takes no space
     with pytest.raises(PlanFileError, match=r"2,147,483,648 bytes are more than"):
         load(path)
+
+
+class TestOpenFiles:
+    def test_they_hold_the_same_bytes_as_files_named_by_a_path(self, tmp_path: Path) -> None:
+        plan, buffer = plan_of(), io.BytesIO()
+        save(plan, buffer)
+        save(plan, tmp_path / "a.dormie")
+        with open(tmp_path / "b.dormie", "wb") as file:
+            save(plan, file)
+        with open(tmp_path / "c.dormie", "wb", buffering=0) as raw:
+            save(plan, raw)
+        assert {(tmp_path / f"{name}.dormie").read_bytes() for name in "abc"} == {buffer.getvalue()} == {to_bytes(plan)}
+        with open(tmp_path / "a.dormie", "rb") as file:
+            assert_same_plan(plan, load(file))
+        assert_same_plan(plan, from_bytes(to_bytes(plan)))
+
+    def test_they_are_read_from_where_they_stand(self) -> None:
+        buffer = io.BytesIO()
+        buffer.write(b"before")
+        save(plan_of(), buffer)
+        buffer.seek(6)
+        assert_same_plan(plan_of(), load(buffer))
+
+    def test_what_is_read_in_pieces_is_put_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archive, "_PIECE", 100)
+        assert_same_plan(plan_of(), from_bytes(to_bytes(plan_of())))
+
+    def test_one_that_does_not_end_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+        monkeypatch.setattr(archive, "_PIECE", 100)
+        with (
+            open("/dev/zero", "rb") as endless,
+            pytest.raises(PlanFileError, match="/dev/zero: it goes on after 1,100 bytes; a plan file has at most"),
+        ):
+            load(endless)
+
+    def test_damage_is_told_with_the_name_if_there_is_one(self, tmp_path: Path) -> None:
+        with pytest.raises(PlanFileError, match="the open file: not a plan file"):
+            load(io.BytesIO(b"nothing"))
+        (tmp_path / "x.dormie").write_bytes(b"nothing")
+        with open(tmp_path / "x.dormie", "rb") as file, pytest.raises(PlanFileError, match=r"x\.dormie: not a plan"):
+            load(file)
+
+    def test_text_is_refused(self, tmp_path: Path) -> None:
+        with open(tmp_path / "x.dormie", "w") as file, pytest.raises(TypeError, match="open it in binary mode"):
+            save(plan_of(), file)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="open it in binary mode"):
+            load(io.StringIO("PK"))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("other", [None, 3, [b"PK"]])
+    def test_what_is_no_file_is_refused(self, other: Any) -> None:
+        with pytest.raises(TypeError, match="pass the path of a plan file, or a file that is open in binary mode"):
+            load(other)
+        with pytest.raises(TypeError, match="pass the path of a plan file, or a file that is open in binary mode"):
+            save(plan_of(), other)

@@ -241,6 +241,8 @@ CHANGES: dict[str, tuple[Callable[[Document], None], str]] = {
         "do not add up",
     ),
     "note no text": (_set("note", to=1), "schema.json.note must be text"),
+    "fast at another thing": (_set("source", "fast_at", to="batch"), 'source.fast_at must be "row"'),
+    "not estimated": (_set("source", "estimated", to=False), "source.estimated true"),
     "seconds whole": (_set("source", "seconds", to=1), "source.seconds must be a number with a decimal point"),
     "stages reversed": (lambda document: document.schema["stages"].reverse(), "must end in the dense stage"),
     "full sum missing": (lambda document: document.schema["stages"].pop(), "must end in the dense stage"),

@@ -23,6 +23,8 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.memory import Size
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import ReducedSet
+from dormie.methods.scores import Scores
+from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.plan.cascade import Cascade
@@ -102,6 +104,10 @@ def _champion(machine: Machine) -> Champion:
     return Champion(machine, ReducedSet.project(machine, machine.points[:30], [30]).levels)
 
 
+def _scores(machine: Machine) -> Scores:
+    return Scores(machine, ScoreMachine(machine.points[:300].copy(), machine.weights[:300].copy(), np.zeros(3)), 1.0)
+
+
 STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
     "champion": _champion,
     "dense": Dense,
@@ -111,6 +117,7 @@ STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
     "linear_filter": lambda machine: LinearFilter.fit(machine, machine.points),
     "nearest by query": lambda machine: Nearest.fit(machine, machine.points),
     "nearest by cell": lambda machine: Nearest.fit(machine, machine.points, form="cells", cells=10),
+    "scores": _scores,
     "tree": _tree,
 }
 
@@ -118,7 +125,8 @@ STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
 @pytest.mark.parametrize("name", STAGES_OF)
 def test_what_stages_of_plans_take_is_within_what_they_say_and_may(name: str, tmp_path: Path) -> None:
     """Of real plans, with stages as they are fitted, nothing is refused; what is said grows with what there is."""
-    machine = _machine(1000, 20, 3, OneVsOneVote(np.arange(3))) if name == "champion" else _machine(1000, 20)
+    voting = name in ("champion", "scores")
+    machine = _machine(1000, 20, 3, OneVsOneVote(np.arange(3))) if voting else _machine(1000, 20)
     stage = STAGES_OF[name](machine)
     assert type(stage) in METHODS[name.split()[0]].stages
     shapes = {name: array.shape for name, array in stage.state()[1].items()}

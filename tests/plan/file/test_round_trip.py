@@ -14,7 +14,7 @@ import pytest
 from dormie.errors import PlanFileError
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, OneClassSign, OneVsOneVote, Rule, Sign, Value
 from dormie.numerics import reference
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import load, save
@@ -110,6 +110,13 @@ def test_argmax_comes_back(path: Path) -> None:
     machine = replace(plan_of().machine, weights=np.ones((4, 2)), bias=np.zeros(2), rule=rule)
     save(replace(plan_of(), machine=machine), path)
     assert load(path).machine.rule == rule
+
+
+def test_the_rule_of_outliers_comes_back_and_is_no_rule_of_two_classes(path: Path) -> None:
+    for rule in (OneClassSign(), Sign(np.array([-1, 1]), zero=0)):
+        save(plan_of(rule), path)
+        assert type(load(path).machine.rule) is type(rule)
+        assert load(path).machine.rule == rule
 
 
 @pytest.mark.parametrize("labels", LABELS, ids=lambda labels: labels.dtype.str)

@@ -29,6 +29,7 @@ from dormie.numerics import backend
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact, Risk
 from dormie.plan.plan import Trial
+from dormie.planner.costs import Timed
 from dormie.planner.options import Options, RiskRequest
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated_candidates
@@ -139,7 +140,7 @@ def test_all_cautions_share_the_packed_vectors(moons: tuple[SVC, Any, Any], monk
     options = Options(("reduced_set",), EFFORTS["quick"], 0, _RISK)
     machine = dormie.read(svc)
     parts = Parts.of(machine, rows, fit_rows, _RISK, 0)
-    planner = RiskPlanner(machine, options, _RISK, parts, Progress())
+    planner = RiskPlanner(machine, options, _RISK, parts, Progress(), Timed())
     race = planner._race(Dense(machine), planner._fitted_candidates())
     plans = planner._plans(race)
     planner._certify(plans, CertifyingRows.of(parts.certifying, Dense(machine), _RISK))
@@ -174,7 +175,7 @@ def test_a_risk_is_not_taken_where_an_exact_plan_that_takes_longer_to_make_is_as
     recorder = _Recorder()
     monkeypatch.setitem(METHODS, "recorder", recorder)
     options = Options(("reduced_set", "linear_filter", "recorder"), risk=_RISK)
-    RiskPlanner(machine, options, _RISK, parts, Progress(), far_ahead).choose()
+    RiskPlanner(machine, options, _RISK, parts, Progress(), Timed(), far_ahead).choose()
     assert recorder.efforts == expected
 
 

@@ -21,6 +21,7 @@ from dormie.methods.fitting import EFFORTS
 from dormie.methods.reduced_set import CalibratedReducedSet
 from dormie.methods.refinement import Refinement
 from dormie.plan.guarantee import Exact, Risk, Tolerance
+from dormie.planner.costs import Timed
 from dormie.planner.options import Options, RiskRequest
 from dormie.planner.race import Race
 from dormie.planner.risk import calibrated_candidates
@@ -177,7 +178,7 @@ def test_the_promise_holds_as_often_as_it_says(regressor: tuple[SVR, Any, Any, A
     options = Options(tuple(_METHODS), EFFORTS["quick"], 0, RiskRequest(_ALPHA))
     entries = [*calibrated_candidates.candidates(fitting, options)]
     assert {type(entry.stage) for entry in entries} == {CalibratedReducedSet, Refinement}
-    race = Race.between(Dense(machine), entries, rows[:800])
+    race = Race.between(Dense(machine), entries, rows[:800], Timed())
     found = [each for each in race.cheapest_within(np.geomspace(0.002, 0.2, 12)) if len(each)]
     plans = sequence_of_plans(found, Dense(machine))
     everything = CertifyingRows.of(pool, Dense(machine), RiskRequest(_ALPHA))

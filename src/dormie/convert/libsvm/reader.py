@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,8 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import ClassRule, OneVsOneVote, Probability, Rule, Sign, Value, one_class_sign
 from dormie.machine.rules.probability import Coupled
+from dormie.machine.sparse_points import from_parts, sparse_is_best
 from dormie.machine.typing import Integers, Positions
-
-# Points are stored densely: a short file with one enormous index must not fill the memory.
-_ALWAYS_FINE = 1 << 27
-_VALUES_PER_ENTRY = 10_000
 
 
 def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Machine:
@@ -131,7 +129,8 @@ def _entries(fields: list[bytes]) -> list[tuple[int, float]]:
     return entries
 
 
-def _points(text: Text, vectors: _Vectors, n_features: int | None) -> Floats:
+def _points(text: Text, vectors: _Vectors, n_features: int | None) -> Any:
+    """The points, dense or sparse: a short file with one enormous index does not fill the memory."""
     highest = int(vectors.index.max(initial=0))
     width = highest if n_features is None else n_features
     where = vectors.first_line + int(vectors.row[vectors.index.argmax()]) if highest else vectors.first_line
@@ -140,13 +139,11 @@ def _points(text: Text, vectors: _Vectors, n_features: int | None) -> Floats:
             raise ValueError("no support vector has a feature: pass n_features, the width of your rows")
         if width < highest:
             raise ValueError(f"index {highest} lies beyond n_features={n_features}")
-        size = len(vectors.coefficients) * width
-        if size > max(_ALWAYS_FINE, _VALUES_PER_ENTRY * len(vectors.index)):
-            raise ValueError(
-                f"index {highest} makes {size:,} values of {len(vectors.index):,} entries, and dormie holds them all. "
-                "Number the features that occur from 1 on, and train again"
-            )
-    points = np.zeros((len(vectors.coefficients), width))
+    count = len(vectors.coefficients)
+    if sparse_is_best(count, width, len(vectors.index)):
+        starts = np.searchsorted(vectors.row, np.arange(count + 1))
+        return from_parts(vectors.value, vectors.index - 1, starts, width)
+    points = np.zeros((count, width))
     points[vectors.row, vectors.index - 1] = vectors.value
     return points
 

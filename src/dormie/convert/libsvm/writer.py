@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dormie.convert.one_vs_one import pack
 from dormie.machine import Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneClassSign, OneVsOneVote, Rule, Sign, Value
 from dormie.machine.typing import Positions
@@ -31,7 +32,7 @@ def write_libsvm(machine: Machine, path: str | PathLike[str]) -> None:
     kernel = _kernel_headers(machine)
     model_headers, coefficients, source = _model(machine)
     headers = [*model_headers[:1], *kernel, *model_headers[1:], "SV"]
-    vectors = (_vector(column, machine.points[i]) for column, i in zip(coefficients.T, source, strict=True))
+    vectors = (_vector(column, _entries(machine.points, i)) for column, i in zip(coefficients.T, source, strict=True))
     Path(path).write_text("".join(f"{line}\n" for line in [*headers, *vectors]), encoding="ascii")
 
 
@@ -44,9 +45,19 @@ def _digits(values: Any) -> str:
     return " ".join(f"{value:.17g}" for value in values)
 
 
-def _vector(coefficients: Floats, point: Floats) -> str:
-    entries = [f"{i + 1}:{point[i]:.17g}" for i in np.flatnonzero(point)]
+def _vector(coefficients: Floats, entries: list[str]) -> str:
     return " ".join([_digits(coefficients), *entries]) + " "  # LIBSVM's parser needs the blank after the last field
+
+
+def _entries(points: Any, i: int) -> list[str]:
+    """The non-zeros of a point."""
+    if is_sparse(points):
+        here = slice(points.indptr[i], points.indptr[i + 1])
+        columns, values = points.indices[here], points.data[here]
+    else:
+        columns = np.flatnonzero(points[i])
+        values = points[i][columns]
+    return [f"{column + 1}:{value:.17g}" for column, value in zip(columns, values, strict=True)]
 
 
 def _kernel_headers(machine: Machine) -> list[str]:

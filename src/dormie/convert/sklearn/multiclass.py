@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dormie.convert.sklearn.common import unreadable
 from dormie.machine import Affine, Floats, Machine, Origin
 from dormie.machine.rules import Argmax, Rule, Sign
+from dormie.machine.sparse_points import keys, stacked
 from dormie.numerics.rounding import UNIT, kernel_sum_margin
 
 
@@ -82,15 +83,15 @@ def _side_by_side(machines: Sequence[Machine], rule: Rule) -> Machine:
     weights = np.zeros((rows[-1], columns[-1]))
     for number, machine in enumerate(machines):
         weights[rows[number] : rows[number + 1], columns[number] : columns[number + 1]] = machine.weights
-    points = np.concatenate([machine.points for machine in machines])
+    points = stacked([machine.points for machine in machines])
     bias = np.concatenate([machine.bias for machine in machines])
     return Machine(first.kernel, points, weights, bias, rule, first.input_map, blas_products=first.blas_products)
 
 
-def _merge(machine: Machine) -> tuple[npt.NDArray[Any], Floats]:
+def _merge(machine: Machine) -> tuple[Any, Floats]:
     """The distinct points and their summed weights: estimators trained on the same rows share most points."""
     position: dict[bytes, int] = {}
-    row = np.array([position.setdefault(point.tobytes(), len(position)) for point in machine.points], dtype=np.intp)
+    row = np.array([position.setdefault(key, len(position)) for key in keys(machine.points)], dtype=np.intp)
     weights = np.zeros((len(position), machine.n_outputs))
     np.add.at(weights, row, machine.weights)
     _, first = np.unique(row, return_index=True)

@@ -141,6 +141,7 @@ _READERS: dict[str, Callable[[Any], Machine]] = {
 _ADVICE = {
     "GaussianProcessClassifier": "it answers by probabilities. Fit an SVC instead",
     "OneVsOneClassifier": "it settles zeros in a way of its own. Fit an SVC, which is one-vs-one itself",
+    "Predictor": "it is compiled already. Use it as it is, or compile the model it came from",
     "OutputCodeClassifier": "codes are not read. Fit an SVC or a OneVsRestClassifier",
     "SupportVectorTree": "a tree is no kernel expansion. Compile its estimator_, the model it stands for",
     "TransformedTargetRegressor": "targets are transformed. Compile model.regressor_ and transform its values back",

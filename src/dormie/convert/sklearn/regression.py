@@ -13,6 +13,7 @@ from dormie.convert.sklearn.kernels import named_kernel
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Custom, Kernel
 from dormie.machine.rules import Value
+from dormie.machine.sparse_points import in_best_form
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Pairwise:
 
 def read_kernel_ridge(model: Any) -> Machine:
     """Read a KernelRidge; a model fitted on a matrix of targets returns a matrix, even of one column."""
-    points = dense(model.X_fit_)
+    points = dense(model.X_fit_) if callable(model.kernel) else in_best_form(model.X_fit_)
     if callable(model.kernel):
         kernel: Kernel = Custom(Pairwise(model.kernel, tuple((model.kernel_params or {}).items())))
     else:

@@ -19,6 +19,7 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Custom, Kernel, Linear
 from dormie.machine.rules import Argmax, OneVsOneVote, Probability, Rule, Sign, Value, one_class_sign
 from dormie.machine.rules.probability import Coupled
+from dormie.machine.sparse_points import in_best_form
 
 
 def read_classifier(model: Any) -> Machine:
@@ -71,7 +72,7 @@ def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
     else:
         kernel = named_kernel(model, float(model._gamma))
         # Without support vectors, scikit-learn's array has no columns.
-        points = dense(model.support_vectors_).reshape(-1, model.n_features_in_)
+        points = in_best_form(model.support_vectors_.reshape((-1, model.n_features_in_)))
     by_blas = not (model._sparse or callable(model.kernel))
     return Machine(kernel, points, weights, model.intercept_, rule, blas_products=by_blas)
 

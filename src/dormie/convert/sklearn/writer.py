@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dormie.convert.one_vs_one import Packed, pack
 from dormie.machine import Affine, Floats, Machine
+from dormie.machine.csr import is_sparse
 from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
@@ -26,8 +27,8 @@ def to_sklearn(machine: Machine, *, one_class: bool = False) -> Any:
 
     The model is an SVC for signs and votes (a OneClassSVM with `one_class`), a OneVsRestClassifier for the largest of
     several outputs, an SVR for one value and a KernelRidge for several; in a pipeline after a StandardScaler if the
-    machine has an input map. Exact ties are decided as in scikit-learn. All models but KernelRidge count as trained on
-    dense rows, and scikit-learn refuses to predict sparse rows with them: pass X.toarray().
+    machine has an input map. Exact ties are decided as in scikit-learn. Of dense points, all models but KernelRidge
+    count as trained on dense rows, and scikit-learn refuses to predict sparse rows with them: pass X.toarray().
     """
     model = _estimator(machine, one_class)
     if machine.input_map is None:
@@ -105,7 +106,7 @@ def _votes(machine: Machine, rule: OneVsOneVote, parameters: dict[str, Any]) -> 
 
 
 def _classifier(
-    points: Floats, packed: Packed, bias: Floats, classes: npt.NDArray[Any], parameters: dict[str, Any]
+    points: Any, packed: Packed, bias: Floats, classes: npt.NDArray[Any], parameters: dict[str, Any]
 ) -> Any:
     """An SVC with coefficients and bias in LIBSVM's signs."""
     from sklearn.svm import SVC  # optional
@@ -156,14 +157,35 @@ def _several_values(machine: Machine, parameters: dict[str, Any]) -> Any:
     return model
 
 
-def _fill(model: Any, points: Floats, packed: Packed, bias: Floats) -> None:
-    """Set the arrays of a LIBSVM model, in LIBSVM's signs."""
-    model.support_vectors_ = np.array(points)
-    model.support_ = np.arange(len(points), dtype=np.int32)
+def _fill(model: Any, points: Any, packed: Packed, bias: Floats) -> None:
+    """Set the arrays of a LIBSVM model, in LIBSVM's signs; one of sparse points counts as trained on sparse rows."""
+    coefficients = np.array(packed.coefficients, order="C")
+    if is_sparse(points):
+        model._sparse, points, coefficients = True, _for_libsvm(points), _all_stored(coefficients)
+    model.support_vectors_ = points.copy()
+    model.support_ = np.arange(points.shape[0], dtype=np.int32)
     model._n_support = packed.n_support.astype(np.int32)
-    model.dual_coef_ = model._dual_coef_ = np.array(packed.coefficients, order="C")
+    model.dual_coef_ = model._dual_coef_ = coefficients
     model.intercept_ = model._intercept_ = np.array(bias)
     model.shape_fit_ = points.shape
+
+
+def _for_libsvm(points: Any) -> Any:
+    """Sparse points as scikit-learn hands them to LIBSVM: a CSR matrix with indices of 32 bits."""
+    from scipy.sparse import csr_matrix  # here: whoever has sparse points has imported it
+
+    parts = points.data.copy(), points.indices.astype(np.int32), points.indptr.astype(np.int32)
+    return csr_matrix(parts, shape=points.shape)
+
+
+def _all_stored(coefficients: Floats) -> Any:
+    """A CSR matrix that stores zeros too: scikit-learn hands its data to LIBSVM as they lie."""
+    from scipy.sparse import csr_matrix  # here: whoever has sparse points has imported it
+
+    rows, columns = coefficients.shape
+    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
+    starts = np.arange(0, rows * columns + 1, columns, dtype=np.int32)
+    return csr_matrix((coefficients.ravel(), indices, starts), shape=coefficients.shape)
 
 
 def _scaler(input_map: Affine) -> Any:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
+
+from dormie.planner.cache_folder import cache_folder, keep
 
 _TIMEOUT = 60  # seconds without a byte after which a download fails
 
@@ -34,12 +35,6 @@ def data_folder() -> Path | None:
     """The folder named by DORMIE_DATA, if any."""
     named = os.environ.get("DORMIE_DATA")
     return Path(named).expanduser() if named else None
-
-
-def cache_folder() -> Path:
-    """The folder that downloads are kept in."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "dormie"
 
 
 def read_file(file: File) -> bytes:
@@ -83,7 +78,7 @@ def _download(file: File) -> bytes:
             continue
         damage = _damage(file, content)
         if damage is None:
-            _keep(content, cache_folder() / file.path)
+            keep(content, cache_folder() / file.path)
             return content
         failures.append(f"{url}: {damage}")
     raise FileNotFoundError(_missing(file, failures))
@@ -94,19 +89,6 @@ def _fetch(url: str, size: int) -> bytes:
     with urlopen(url, timeout=_TIMEOUT) as response:
         content: bytes = response.read(size + 1)
     return content
-
-
-def _keep(content: bytes, place: Path) -> None:
-    """Write a temporary file and rename it, so that no reader ever sees half a file."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(content)
-        os.replace(temporary, place)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _missing(file: File, failures: list[str]) -> str:

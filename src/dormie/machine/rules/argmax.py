@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,10 @@ class Argmax(ClassRule):
 
     classes: npt.NDArray[Any]
     last_of_equal: bool = False
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, last_of_equal: bool = False) -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,10 @@ class Sign(ClassRule):
 
     classes: npt.NDArray[Any]
     zero: int = 1
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, zero: int = 1) -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,10 @@ class OneVsOneVote(ClassRule):
     classes: npt.NDArray[Any]
     break_ties: bool = False
     shape: str = "ovr"
+
+    if TYPE_CHECKING:  # a list becomes an array
+
+        def __init__(self, classes: npt.ArrayLike, break_ties: bool = False, shape: str = "ovr") -> None: ...
 
     def __post_init__(self) -> None:
         self._freeze_classes(2)

@@ -74,6 +74,14 @@ class Champion(NativeStage, CertifiedStage):
             lambda: reference.Champion(machine, guess, own),
         )
 
+    @property
+    def outputs_at_once(self) -> int:
+        return len(self.members.starts) - 2  # of its pairs with the others
+
+    @property
+    def size(self) -> int:
+        return self.guess.size
+
     def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
         return backend.stage_of(self._core)
 

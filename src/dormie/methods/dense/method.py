@@ -9,6 +9,7 @@ from dormie.methods.dense.stage import Dense, Float32Dense
 
 class _DenseMethod(Method):
     stages = (Dense, Float32Dense)
+    serves_sparse_points = True
 
     def is_usable_for(self, machine: Machine) -> Usable:  # noqa: ARG002 - every machine
         return Usable()

@@ -31,7 +31,7 @@ from dormie.methods.base import (
     settled_but,
     unknown_interval,
 )
-from dormie.methods.memory import Shapes, Size, packed
+from dormie.methods.memory import Shapes, Size, inverted_index, packed
 from dormie.numerics import backend, reference
 from dormie.numerics.evaluate import FullSum, full_sum_of
 
@@ -47,6 +47,7 @@ class _FullSumStage(NativeStage):
     def __init__(self, machine: Machine, full_sum: FullSum | None = None) -> None:
         self.machine = machine
         self.full_sum = full_sum_of(machine) if full_sum is None else full_sum
+        self._is_sparse = machine.has_sparse_points
         self._screens = not (machine.kernel.is_python or _wants_outputs(machine.rule))
 
     def estimate(self, rows: Any) -> Floats:
@@ -57,6 +58,8 @@ class _FullSumStage(NativeStage):
 
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:  # noqa: ARG003 - it has no arrays
+        if machine.nonzeros is not None:
+            return inverted_index(machine, 4) + inverted_index(machine, 8)
         return packed(machine, 4) + 2 * packed(machine, 8)  # float32, float64, and float64 for differences
 
     @classmethod
@@ -73,9 +76,10 @@ class Dense(_FullSumStage, CertifiedStage):
 
     @property
     def words(self) -> str:
+        whole = "the full sum, by an index of the columns of its points" if self._is_sparse else "the full sum"
         if not self._screens:
-            return "the full sum, in float64"
-        return "the full sum: in float32 with a bound on its rounding error, and more exactly for rows still undecided"
+            return f"{whole}, in float64"
+        return f"{whole}: in float32 with a bound on its rounding error, and more exactly for rows still undecided"
 
     def native(self, caution: float) -> backend.extension.Stage | None:  # noqa: ARG002 - certified
         core = self.full_sum.native_core

@@ -66,6 +66,10 @@ class Geometry(NativeStage, CertifiedStage):
             span = Span.of(w or FeatureVector.of(machine), _as_points(machine, landmarks))
         return cls(machine, span, len(span))
 
+    @property
+    def size(self) -> int:
+        return self.budget
+
     def limited(self, budget: int) -> Geometry:
         """The same stage with at most `budget` landmarks."""
         k = min(budget, len(self.span))

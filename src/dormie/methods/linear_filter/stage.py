@@ -67,6 +67,10 @@ class LinearFilter(NativeStage, CalibratedStage):
         with np.errstate(over="ignore", invalid="ignore"):  # arrays with overflow are refused
             return cls(machine, *fitted(machine, x, outputs, mode))
 
+    @property
+    def size(self) -> int:
+        return self.machine.n_outputs
+
     def native(self, caution: float) -> backend.extension.Stage | None:
         return backend.stage_of(self._core, *self.thresholds.widened(caution))
 

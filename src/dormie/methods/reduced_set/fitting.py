@@ -79,6 +79,7 @@ def fit(
     seed: int = 0,
     outputs: Floats | None = None,
     most_rows: int = _MOST_ROWS,
+    note: str = "",
 ) -> Reduced:
     """Reduced sets of one or several sizes, nested: each is a prefix of the next.
 
@@ -90,6 +91,7 @@ def fit(
     seed       for k-means and for the batches of rows
     outputs    the machine's outputs for these rows, if the caller has them
     most_rows  a sample of this many rows is used if there are more
+    note       what progress says besides
     """
     nested = _checked_sizes(machine, sizes)
     require_derivative(machine.kernel)
@@ -97,7 +99,7 @@ def fit(
     if not machine.weights.any():
         return _constant(machine, nested)
     bare, scale = rescaled(replace(machine, input_map=None))
-    with Progress() as progress, one_thread():
+    with Progress(note) as progress, one_thread():
         loss: Objective = (
             Norm(bare, nested)
             if name == "norm"

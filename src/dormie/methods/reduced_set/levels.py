@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
+from dormie.machine.rows import mapped
 from dormie.machine.typing import Integers
 from dormie.methods.thresholds import require_floats, some_of
 
@@ -31,6 +33,12 @@ class Levels:
         sizes = np.array([len(level) for level in weights], dtype=np.int64)
         points = np.array(points, dtype=np.float64, order="C")
         return cls(points, sizes, np.concatenate([np.empty((0, outputs)), *weights]))
+
+
+def row_lengths(machine: Machine, rows: Any) -> Floats:
+    """sqrt(K(x,x)) of checked rows as a column, at least the root of the smallest positive float."""
+    own = machine.kernel.diagonal(mapped(machine, rows))
+    return np.asarray(np.sqrt(np.maximum(own, np.finfo(np.float64).tiny))[:, None])
 
 
 def require_fit(machine: Machine, levels: Levels, half_widths: Floats) -> None:

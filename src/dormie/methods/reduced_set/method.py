@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped
 from dormie.machine.rules import ValueRule
 from dormie.methods.base import CalibratedStage, CertifiedStage, Method, Usable, needs_early_stop, needs_vectors
 from dormie.methods.fitting import CalibratedFitting, CannotFit, CertifiedFitting, Effort, arithmetic, attempts
 from dormie.methods.reduced_set.fitting import Reduced, fit
-from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.reduced_set.levels import Levels, row_lengths
+from dormie.methods.reduced_set.outputs import work_of
 from dormie.methods.reduced_set.stage import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.vectors import HOPELESS, SharedVectors
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.threads import default_threads
+from dormie.progress import duration
 
 _SHORT = 8192  # vectors x features of a set whose rows count as short
 _LONG = 5_000_000  # points x features of a machine whose full sum counts as long
 _LEAST_SHRINKING = 4  # least ratio of points to vectors
 _FITTED = "reduced sets"
+_PACE = 2e10  # multiply-adds a second: 128 vectors of MNIST's digits on one core of a busy computer
+
+Fit = TypeVar("Fit")
 
 
 class _ReducedSetMethod(Method):
@@ -60,21 +64,36 @@ def sets_of(fitting: CalibratedFitting) -> list[Reduced]:
 
 
 def _fits(fitting: CalibratedFitting) -> Iterator[Future[Reduced]]:
-    """Reduced sets of all sizes, fitted in parallel, the largest first."""
+    """Reduced sets of all sizes."""
     machine, rows, outputs = fitting.machine, fitting.fitting.rows, fitting.fitting.outputs
+    sizes = sizes_to_try(machine, fitting.effort)
+    what = f"all {len(sizes)} reduced sets" if len(sizes) > 1 else "this reduced set"
+    note = duration(seconds_of(machine, sizes, rows.shape[0]) / default_threads(), what)
+
+    def fit_size(n: int) -> Reduced:
+        return fit(machine, n, rows, seed=fitting.seed, outputs=outputs, note=note)
+
+    return fits_of_sizes(fit_size, sizes)
+
+
+def fits_of_sizes(fit_size: Callable[[int], Fit], sizes: Sequence[int]) -> Iterator[Future[Fit]]:
+    """Fits of ascending sizes, computed in parallel, the largest first."""
     with ThreadPoolExecutor(default_threads()) as pool:
-        fits = [
-            pool.submit(fit, machine, n, rows, seed=fitting.seed, outputs=outputs)
-            for n in reversed(_sizes(machine, fitting.effort))
-        ]
+        fits = [pool.submit(fit_size, n) for n in reversed(sizes)]
         try:
             yield from reversed(fits)
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _sizes(machine: Machine, effort: Effort) -> list[int]:
-    """The numbers of vectors to try."""
+def seconds_of(machine: Machine, sizes: Sequence[int], rows: int) -> float:
+    """About how long fitting sets of these sizes takes on one core."""
+    work = (work_of(n, machine.n_features, machine.n_outputs, rows) for n in sizes)
+    return sum(work) / _PACE
+
+
+def sizes_to_try(machine: Machine, effort: Effort) -> list[int]:
+    """The numbers of vectors to try in plans with a risk, ascending."""
     d, points = machine.n_features, machine.n_points
     short = (n for n in effort.short_set_sizes if n * d <= _SHORT)
     sizes = {*effort.set_sizes, *short, *(effort.long_set_sizes if points * d >= _LONG else ())}
@@ -90,19 +109,13 @@ def _calibrated(fit: Future[Reduced], fitting: CalibratedFitting) -> Iterator[Ca
         reduced = fit.result()
     fitted_sets(fitting).append(reduced)
     error = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
-    own: Floats = np.sqrt(np.mean((error / _lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
+    own: Floats = np.sqrt(np.mean((error / row_lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
     same = np.full_like(own, np.sqrt(np.mean(own**2)))
     levels = Levels.of(reduced.points, reduced.weights, machine.n_outputs)
     for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
         with arithmetic():
             stage = CalibratedReducedSet(machine, levels, half_widths)
         yield stage
-
-
-def _lengths(machine: Machine, rows: Any) -> Floats:
-    """sqrt(K(x,x)) of each row as a column, at least the smallest positive float."""
-    own = machine.kernel.diagonal(mapped(machine, rows))
-    return np.asarray(np.sqrt(np.maximum(own, np.finfo(np.float64).tiny))[:, None])
 
 
 METHOD = _ReducedSetMethod()

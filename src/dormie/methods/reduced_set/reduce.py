@@ -262,6 +262,7 @@ def reduce(
     exact = _without_loss(original, n)
     fitted, measured, what = _split(original, rows, exact is None and objective == "outputs", seed)
     if exact is None:
+        _require_dense_points(original)
         whole = _tidied(original)
         reduced = _fitted(whole, n, fitted, objective=objective, method=method, start=start, seed=seed)
     else:
@@ -278,6 +279,15 @@ def _fitted(machine: Machine, n: int, rows: Any | None, **choices: Any) -> Machi
         return fit(machine, n, rows, **choices).machine()
     except CannotFit as error:
         raise ValueError(str(error)) from error
+
+
+def _require_dense_points(machine: Machine) -> None:
+    """Raise ValueError for sparse points: moved vectors are dense, and so are the sums that they are moved by."""
+    if machine.has_sparse_points:
+        raise ValueError(
+            f"reduce moves dense vectors, and this model has {machine.n_points:,} sparse points of "
+            f"{machine.n_features:,} columns. Train it on fewer columns, or pass a dormie.Machine with points.toarray()"
+        )
 
 
 def _check_size(n: int) -> None:
@@ -303,9 +313,11 @@ def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tu
     if not machine.n_points:
         return rows, np.zeros((1, machine.n_features)), "a row of zeros, which is as good as any: it has no vectors"
     if rows is None:
-        advice = "pass rows like those to be predicted for better figures"
-        what = f"{_SYNTHETIC:,} synthetic rows, drawn from the support vectors: {advice}"
-        return None, sample_rows(machine, None, _SYNTHETIC, seed), what
+        rows = sample_rows(machine, None, _SYNTHETIC, seed)
+        kind = (
+            "of its support vectors" if machine.has_sparse_points else "synthetic rows, drawn from the support vectors"
+        )
+        return None, rows, f"{rows.shape[0]:,} {kind}: pass rows like those to be predicted for better figures"
     rows = check_rows(rows, machine)
     count = rows.shape[0]
     if not count:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from dormie.methods.base import (
     require_state,
     unknown_interval,
 )
-from dormie.methods.memory import Shapes, Size, extent, packed, panel, panels
+from dormie.methods.memory import Shapes, Size, extent, packed, padded, panel, panels
 from dormie.methods.reduced_set import reference
 from dormie.methods.reduced_set.levels import STAGE, Levels, require_fit
 from dormie.methods.reduced_set.projection import Projection
@@ -52,6 +53,7 @@ from dormie.numerics import backend
 from dormie.numerics.feature_space import FeatureVector
 
 _HALF_WIDTHS = "half_widths"
+_TILE_POINTS = 32  # of a tile in float32
 
 
 class _LevelsStage(NativeStage):
@@ -76,6 +78,10 @@ class _LevelsStage(NativeStage):
             lambda core: backend.extension.ReducedSet(core, levels.points, levels.sizes, levels.weights, half_widths),
             lambda: reference.ReducedSet(machine, levels, half_widths, self.has_caution),
         )
+
+    @property
+    def size(self) -> int:
+        return self.sizes[-1]
 
     def native(self, caution: float) -> backend.extension.Stage | None:
         require_caution(caution)
@@ -102,7 +108,8 @@ class _LevelsStage(NativeStage):
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
         levels = panels(extent(shapes, "weights"), 4) + extent(shapes, "sizes")  # every level begins a panel
-        return packed(Size(extent(shapes, "points"), machine.features, 0), 4) + levels * panel(machine.outputs)
+        points = packed(Size(extent(shapes, "points"), machine.features, 0), 4)
+        return points + levels * panel(machine.outputs) + _across(machine.outputs, shapes)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Stage:
@@ -111,6 +118,18 @@ class _LevelsStage(NativeStage):
 
     def __reduce__(self) -> tuple[type[Stage], tuple[Any, ...]]:
         return type(self), (self.machine, self.levels, self.half_widths)
+
+
+def _across(outputs: int, shapes: Shapes) -> int:
+    """Bytes of weights side by side (native/tiles/weights_across.hpp), if the outputs are those of a vote.
+
+    Each class has the weights of its own pairs once more, and a score. An argmax has fewer, one output none.
+    """
+    if outputs < 2:
+        return 0
+    classes = (isqrt(8 * outputs) + 3) // 2  # at least k, where the outputs are k (k - 1) / 2
+    rows = extent(shapes, "weights") + _TILE_POINTS * extent(shapes, "sizes")
+    return rows * (classes + 1) * padded(classes + 1, 4)
 
 
 class ReducedSet(_LevelsStage, CertifiedStage):

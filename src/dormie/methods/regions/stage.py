@@ -55,6 +55,10 @@ class Regions(CertifiedStage):
     def budgets(self) -> range:
         return range(1, max(len(stage.span) for stage in self.stages) + 1)
 
+    @property
+    def size(self) -> int:
+        return len(self.centers) + sum(stage.size for stage in self.stages)
+
     def limited(self, budget: int) -> Regions:
         """The same stage with at most `budget` landmarks in every region."""
         return Regions(self.machine, self.centers, [stage.limited(budget) for stage in self.stages])

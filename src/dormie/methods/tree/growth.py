@@ -53,6 +53,8 @@ class Targets:
     @classmethod
     def of(cls, machine: Machine, rows: Any, outputs: Floats | None = None) -> Targets:
         """Check rows as users pass them, and evaluate the machine on them unless `outputs` are given."""
+        if machine.has_sparse_points:
+            raise ValueError("a tree takes dense points, and those of the machine are sparse: pass points.toarray()")
         rows = check_rows(rows, machine)
         require_finite_vectors(rows, machine)
         if not rows.shape[0]:

@@ -75,6 +75,10 @@ class TreeWalk(NativeStage, CalibratedStage):
         """A stage for estimates alone: it settles no row."""
         return cls(machine, tree, np.full(tree.constants.shape, NEVER))
 
+    @property
+    def size(self) -> int:
+        return self.tree.n_nodes
+
     def native(self, caution: float) -> backend.extension.Stage | None:
         return backend.stage_of(self._core, _widened(self.half_widths, caution))
 

@@ -10,10 +10,12 @@ The format is described in docs/plan-file.md, with the procedure for changing it
 
 from __future__ import annotations
 
+import io
 import os
 
 from dormie.errors import PlanFileError
 from dormie.plan.file import archive
+from dormie.plan.file.archive import Location
 from dormie.plan.file.audit import audit
 from dormie.plan.file.construct import construct
 from dormie.plan.file.describe import describe
@@ -21,21 +23,37 @@ from dormie.plan.file.parse import parse, unparse
 from dormie.plan.file.upgrade import upgrade
 from dormie.plan.plan import Plan
 
-__all__ = ["load", "save"]
+__all__ = ["from_bytes", "load", "save", "to_bytes"]
 
 
-def save(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write the plan to a file in one atomic step; equal plans give equal bytes."""
+def save(plan: Plan, target: Location) -> None:
+    """Write the plan to a file, in one atomic step if it is named by its path; equal plans give equal bytes."""
     document = describe(plan)
     audit(document)
-    archive.write(path, unparse(document))
+    archive.write(target, unparse(document))
 
 
-def load(path: str | os.PathLike[str]) -> Plan:
+def load(source: Location) -> Plan:
     """Read a plan from a file; raise `PlanFileError` for a file that differs in any byte from what `save` writes."""
     try:
-        document = upgrade(parse(archive.read(path)))
+        document = upgrade(parse(archive.read(source)))
         audit(document)
         return construct(document)
     except PlanFileError as error:
-        raise PlanFileError(f"{os.fspath(path)}: {error}") from error
+        raise PlanFileError(f"{_name(source)}: {error}") from error
+
+
+def _name(source: Location) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "the open file"))
+
+
+def to_bytes(plan: Plan) -> bytes:
+    """What `save` writes."""
+    file = io.BytesIO()
+    save(plan, file)
+    return file.getvalue()
+
+
+def from_bytes(data: bytes) -> Plan:
+    """The plan of which `to_bytes` made these bytes."""
+    return load(io.BytesIO(data))

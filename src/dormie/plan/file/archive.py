@@ -8,6 +8,7 @@ program can open the files.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -15,14 +16,17 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from dormie.errors import PlanFileError
 from dormie.plan.file.document import Raw
 
 Members = dict[str, Raw]
+Location = str | os.PathLike[str] | IO[bytes]
 
 MOST_BYTES = 2**31 - 1  # so that sizes and offsets fit the plain zip format
 MOST_MEMBERS = 1000
+_PIECE = 1 << 24  # bytes of an open file that are read at once
 
 _NAME = re.compile(rb"[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.(json|npy)")
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -100,30 +104,61 @@ def _require_same_bytes(view: memoryview, pieces: Iterable[Raw]) -> None:
         raise PlanFileError(f"{len(view) - position:,} bytes too many after the end of the archive. {_ADVICE}")
 
 
-def read(path: str | os.PathLike[str]) -> Members:
-    """The members of a file, whose size is checked before it is read."""
-    status = os.stat(path)  # before opening, because opening a pipe would block
+def read(source: Location) -> Members:
+    """The members of a file, whose size is checked before it is read, or of what is left of an open one."""
+    if not isinstance(source, str | os.PathLike):
+        return decode(_rest_of(_binary(source, "read")))
+    status = os.stat(source)  # before opening, because opening a pipe would block
     if not stat.S_ISREG(status.st_mode):
         raise PlanFileError("not a plan file: not a regular file")
     if status.st_size > MOST_BYTES:
         raise PlanFileError(f"{status.st_size:,} bytes are more than a plan file has; at most {MOST_BYTES:,}")
-    with open(path, "rb") as file:
+    with open(source, "rb") as file:
         data = file.read(status.st_size + 1)
     return decode(data)
 
 
-def write(path: str | os.PathLike[str], members: Members) -> None:
-    """Write a temporary file beside the target, then rename it, so that no half-written file is ever seen."""
+def _rest_of(file: IO[bytes]) -> bytes:
+    """What is left of an open file, read piece by piece: how long it is may not be known."""
+    pieces, size = [], 0
+    while piece := file.read(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise PlanFileError(f"it goes on after {size:,} bytes; a plan file has at most {MOST_BYTES:,}")
+    return b"".join(pieces)
+
+
+def _binary(file: IO[bytes], method: str) -> IO[bytes]:
+    """The open file; raises TypeError if it is none, or is open as text."""
+    if not hasattr(file, method):
+        raise TypeError(f"pass the path of a plan file, or a file that is open in binary mode, got {file!r}")
+    if isinstance(file, io.TextIOBase):
+        raise TypeError(f"{file!r} is open as text, and plan files are bytes: open it in binary mode, 'rb' or 'wb'")
+    return file
+
+
+def write(target: Location, members: Members) -> None:
+    """Write the archive to a path or to an open file; raises PlanFileError if it would be too large to be read."""
     size = sum(len(payload) for payload in members.values())
     if size > MOST_BYTES - (1 << 20):  # leaves space for the directory
         raise PlanFileError(f"the plan takes {size:,} bytes; a plan file has at most {MOST_BYTES:,}")
-    target = Path(os.path.realpath(path))
+    if isinstance(target, str | os.PathLike):
+        _replace(Path(os.path.realpath(target)), encode(members))
+        return
+    file = _binary(target, "write")
+    for piece in encode(members):
+        file.write(piece)
+
+
+def _replace(target: Path, pieces: Iterable[Raw]) -> None:
+    """Write a temporary file beside the target, then rename it, so that no half-written file is ever seen."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in")
     temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.writelines(encode(members))
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

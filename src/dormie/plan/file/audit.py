@@ -12,8 +12,17 @@ from dormie.methods import METHODS
 from dormie.plan.file.audit_arrays import audit_arrays
 from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
+from dormie.plan.file.points import arrays_of_points
 from dormie.plan.file.probability import audit_map
-from dormie.plan.file.require import Kinds, require_fields, require_kind, shown
+from dormie.plan.file.require import (
+    Kinds,
+    require_entry,
+    require_fields,
+    require_floats,
+    require_kind,
+    require_shape,
+    shown,
+)
 from dormie.plan.file.vocabulary import (
     COUNT,
     EVIDENCE,
@@ -44,7 +53,7 @@ _VALUES: dict[str, Kinds] = {"rule": dict, "stages": list, "guarantee": dict, "t
 _OF_ROWS: dict[str, Kinds] = {"rule": dict, "feature_names": (list, type(None))}
 _FUNCTION: dict[str, Kinds] = {
     "kernel": dict,
-    "points": str,
+    "points": (str, dict),
     "weights": str,
     "bias": str,
     "input_map": (dict, type(None)),
@@ -54,7 +63,7 @@ _MOST_MEMBERS = 256  # of a sum of machines
 _STAGE: dict[str, Kinds] = {"name": str, "certified": bool, "caution": float, "numbers": dict, "arrays": dict}
 _Shapes = list[tuple[str, tuple[int, ...]]]  # names of arrays, each with the shape it must have
 _ORIGIN: dict[str, Kinds] = {
-    "points": str,
+    "points": (str, dict),
     "weights": str,
     "bias": str,
     "input_map": (dict, type(None)),
@@ -72,7 +81,7 @@ def audit(document: Document) -> None:
     _audit_protocol(schema)
     require_fields(schema, "schema.json", _SCHEMA, optional=_OPTIONAL)
     audit_arrays(schema["arrays"], document.arrays)
-    used = _audit_machine(schema) + _audit_stages(schema["stages"], "stages", schema)
+    used = _audit_machine(document) + _audit_stages(schema["stages"], "stages", schema)
     if "guess" in schema:
         used += _audit_stage(schema["guess"], "guess", schema)
     if "values" in schema:
@@ -114,44 +123,46 @@ def _audit_protocol(schema: dict[str, Any]) -> None:
     )
 
 
-def _audit_machine(schema: dict[str, Any]) -> list[str]:
+def _audit_machine(document: Document) -> list[str]:
     """Check the machine, or the sum of machines, and return the names of the arrays it refers to."""
+    schema = document.schema
     machine = schema["machine"]
     if "members" in machine:
         require_fields(machine, "machine", _OF_ROWS | {"members": list})
-        used = _audit_members(machine["members"], schema)
+        used = _audit_members(machine["members"], document)
     else:
         require_fields(machine, "machine", _OF_ROWS | _FUNCTION)
-        used = _audit_function(machine, schema["origin"], "machine", "origin", schema)
+        used = _audit_function(machine, schema["origin"], "machine", "origin", document)
     if machine["feature_names"] is not None:
         _require_names(machine["feature_names"], "machine.feature_names")
     return used + _audit_rule(machine["rule"], "machine.rule", schema, RULES)
 
 
-def _audit_members(members: list[Any], schema: dict[str, Any]) -> list[str]:
+def _audit_members(members: list[Any], document: Document) -> list[str]:
     """Check the members of a sum, and return the names of the arrays they refer to."""
-    if schema["origin"] is not None or not 1 <= len(members) <= _MOST_MEMBERS:
+    if document.schema["origin"] is not None or not 1 <= len(members) <= _MOST_MEMBERS:
         raise PlanFileError(f"machine.members must be 1 to {_MOST_MEMBERS} machines, each with an origin of its own")
     used = []
     for number, member in enumerate(members):
         where = f"machine.members[{number}]"
         require_fields(member, where, _FUNCTION | {"origin": (dict, type(None))})
-        used += _audit_function(member, member["origin"], where, f"{where}.origin", schema)
+        used += _audit_function(member, member["origin"], where, f"{where}.origin", document)
     return used
 
 
 def _audit_function(
-    machine: dict[str, Any], origin: dict[str, Any] | None, where: str, where_origin: str, schema: dict[str, Any]
+    machine: dict[str, Any], origin: dict[str, Any] | None, where: str, where_origin: str, document: Document
 ) -> list[str]:
     """Check what gives outputs, and return the names of the arrays it refers to."""
+    schema = document.schema
     _audit_kernel(machine["kernel"], f"{where}.kernel", schema)
-    count, d = _shape(machine["points"], f"{where}.points", schema, 2)
-    _, c = _shape(machine["weights"], f"{where}.weights", schema, 2)
-    used: _Shapes = [(machine["points"], (count, d)), (machine["weights"], (count, c)), (machine["bias"], (c,))]
+    (count, d), of_points = arrays_of_points(machine["points"], f"{where}.points", document)
+    _, c = require_shape(machine["weights"], f"{where}.weights", schema, 2)
+    used: _Shapes = [(machine["weights"], (count, c)), (machine["bias"], (c,))]
     used += _audit_input_map(machine["input_map"], f"{where}.input_map", d)
-    used += [] if origin is None else _audit_origin(origin, where_origin, d, c, schema)
     _require_shapes(used, schema)
-    return [reference for reference, _ in used]
+    of_origin = [] if origin is None else _audit_origin(origin, where_origin, where, d, c, document)
+    return of_points + [reference for reference, _ in used] + of_origin
 
 
 def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
@@ -165,40 +176,28 @@ def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _S
     return [(reference, (d,)) for reference in references]
 
 
-def _audit_origin(origin: dict[str, Any], where: str, d: int, c: int, schema: dict[str, Any]) -> _Shapes:
-    """Check the origin, and return the arrays it refers to with the shapes they must have."""
+def _audit_origin(
+    origin: dict[str, Any], where: str, where_machine: str, d: int, c: int, document: Document
+) -> list[str]:
+    """Check the origin, and return the names of the arrays it refers to."""
     require_fields(origin, where, _ORIGIN)
-    count, _ = _shape(origin["points"], f"{where}.points", schema, 2)
-    used: _Shapes = [(origin["points"], (count, d)), (origin["weights"], (count, c))]
+    (count, width), of_points = arrays_of_points(origin["points"], f"{where}.points", document)
+    if width != d:
+        raise PlanFileError(f"{where}.points have {width:,} features, the points of {_the(where_machine)} {d:,}")
+    used: _Shapes = [(origin["weights"], (count, c))]
     used += [(origin[name], (c,)) for name in ("bias", "constant", "slope")]
-    return used + _audit_input_map(origin["input_map"], f"{where}.input_map", d)
+    used += _audit_input_map(origin["input_map"], f"{where}.input_map", d)
+    _require_shapes(used, document.schema)
+    return of_points + [reference for reference, _ in used]
+
+
+def _the(where: str) -> str:
+    return "the machine" if where == "machine" else where
 
 
 def _require_shapes(used: _Shapes, schema: dict[str, Any]) -> None:
     for reference, shape in used:
-        _require_floats(reference, shape, schema)
-
-
-def _entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema's entry for an array."""
-    require_kind(reference, where, str)
-    if reference not in schema["arrays"]:
-        raise PlanFileError(f"{where} refers to an array {shown(reference)}, which is not there")
-    entry: dict[str, Any] = schema["arrays"][reference]
-    return entry
-
-
-def _shape(reference: str, where: str, schema: dict[str, Any], dimensions: int) -> list[int]:
-    shape: list[int] = _entry(reference, where, schema)["shape"]
-    if len(shape) != dimensions:
-        raise PlanFileError(f"{where} must have {dimensions} dimensions, {reference} has shape {shape}")
-    return shape
-
-
-def _require_floats(reference: str, shape: tuple[int, ...], schema: dict[str, Any]) -> None:
-    entry = _entry(reference, "machine", schema)
-    if entry["dtype"] != "<f8" or tuple(entry["shape"]) != shape:
-        raise PlanFileError(f"{reference} must be <f8 of shape {shape} to fit the machine")
+        require_floats(reference, shape, schema)
 
 
 def _require_names(names: list[Any], where: str) -> None:
@@ -239,7 +238,7 @@ def _audit_rule(rule: dict[str, Any], where: str, schema: dict[str, Any], forms:
 
 def _audit_classes(classes: dict[str, Any], where: str, schema: dict[str, Any]) -> list[str]:
     require_fields(classes, where, {"array": str, "objects": bool})
-    _shape(classes["array"], where, schema, 1)
+    require_shape(classes["array"], where, schema, 1)
     if classes["objects"] and "U" not in schema["arrays"][classes["array"]]["dtype"]:
         raise PlanFileError(f"{where}: only text is held as objects")
     return [classes["array"]]
@@ -252,7 +251,7 @@ def _audit_map(described: dict[str, Any], where: str, schema: dict[str, Any]) ->
         where,
         form=lambda value, place, forms: _audit_form(value, place, forms, schema),
         rule=lambda value, place, forms: _audit_rule(value, place, schema, forms),
-        shape_of=lambda reference, place: tuple(_shape(reference, place, schema, 1)),
+        shape_of=lambda reference, place: tuple(require_shape(reference, place, schema, 1)),
     )
     used = list(arrays)
     _require_shapes([(reference, shape) for reference, shape in used if shape is not None], schema)
@@ -272,12 +271,14 @@ def _audit_stage(stage: Any, where: str, schema: dict[str, Any]) -> list[str]:
     require_fields(stage, where, _STAGE)
     if stage["name"] not in METHODS:
         raise _unknown(where, stage["name"], list(METHODS), schema)
+    if isinstance(schema["machine"].get("points"), dict) and not METHODS[stage["name"]].serves_sparse_points:
+        raise PlanFileError(f"{where}: {stage['name']} does not serve sparse points")
     if METHODS[stage["name"]].stage(stage["certified"]) is None:
         raise PlanFileError(f"{where}: {stage['name']} is {'never' if stage['certified'] else 'always'} certified")
     for name, value in stage["numbers"].items():
         require_kind(value, f"{where}.numbers[{shown(name)}]", (bool, int, float, str))
     for name, reference in stage["arrays"].items():
-        _entry(reference, f"{where}.arrays[{shown(name)}]", schema)
+        require_entry(reference, f"{where}.arrays[{shown(name)}]", schema)
     return list(stage["arrays"].values())
 
 
@@ -293,7 +294,10 @@ def _audit_guarantee(guarantee: dict[str, Any], where: str, schema: dict[str, An
 
 
 def _audit_source(source: dict[str, Any]) -> None:
-    require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional={"seconds": float})
+    optional: dict[str, Kinds] = {"seconds": float, "fast_at": str, "estimated": bool}
+    require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional=optional)
+    if source.get("fast_at", "row") != "row" or source.get("estimated", True) is not True:
+        raise PlanFileError('source.fast_at must be "row" and source.estimated true, where they are given')
     _require_versions(source["versions"], "source.versions")
 
 

@@ -12,6 +12,7 @@ from dormie.errors import PlanFileError
 from dormie.methods.dense import Dense
 from dormie.methods.memory import Size
 from dormie.plan.file.document import Document
+from dormie.plan.file.points import nonzeros_of
 from dormie.plan.file.vocabulary import stage_type
 
 MOST_STAGES = 16
@@ -29,7 +30,8 @@ def audit_memory(document: Document) -> None:
     labels = _labels(schema["machine"]["rule"], schema) + _labels(values["rule"], schema)
     memory = labels + sum(_stage_memory(stage, sizes, schema) for stage in stages)
     stored = sum(len(raw) for raw in document.arrays.values())
-    most = _TIMES * stored + _SPARE + sum(_TILES * size.features for size in sizes if size.points)
+    tiled = sum(_TILES * size.features for size in sizes if size.points and size.nonzeros is None)
+    most = _TIMES * stored + _SPARE + tiled
     if memory > most:
         raise PlanFileError(
             f"the plan would take {memory:,} bytes of memory, and of a file with {stored:,} bytes of arrays it may "
@@ -40,11 +42,14 @@ def audit_memory(document: Document) -> None:
 def _sizes(schema: dict[str, Any]) -> list[Size]:
     """The size of the machine, or those of the members of a sum."""
     machine, arrays = schema["machine"], schema["arrays"]
-    shapes = [
-        (*arrays[each["points"]]["shape"], arrays[each["weights"]]["shape"][1])
-        for each in machine.get("members", [machine])
-    ]
-    return [Size(points, features, outputs) for points, features, outputs in shapes]
+    return [_size(each, arrays) for each in machine.get("members", [machine])]
+
+
+def _size(machine: dict[str, Any], arrays: dict[str, Any]) -> Size:
+    points, outputs = arrays[machine["weights"]]["shape"]
+    nonzeros = nonzeros_of(machine["points"], arrays)
+    features = machine["points"]["features"] if nonzeros is not None else arrays[machine["points"]]["shape"][1]
+    return Size(points, features, outputs, nonzeros)
 
 
 def _own_stages(stages: list[dict[str, Any]]) -> list[dict[str, Any]]:

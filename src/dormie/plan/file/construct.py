@@ -18,6 +18,7 @@ from dormie.numerics.rounding import source_margin
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
+from dormie.plan.file.points import points_of
 from dormie.plan.file.probability import construct_map
 from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form, stage_type
 from dormie.plan.guarantee import Count, Evidence, Guarantee
@@ -90,7 +91,7 @@ def _function(
     """A machine, or a member of a sum."""
     machine = Machine(
         kernel=_kernel(described["kernel"]),
-        points=_array(described["points"], document),
+        points=points_of(described["points"], document),
         weights=_array(described["weights"], document),
         bias=_array(described["bias"], document),
         rule=rule,
@@ -109,7 +110,7 @@ def _origin(described: dict[str, Any], machine: Machine, document: Document) -> 
     constant, slope = _array(described["constant"], document), _array(described["slope"], document)
     source = replace(
         machine,
-        points=_array(described["points"], document),
+        points=points_of(described["points"], document),
         weights=_array(described["weights"], document),
         bias=_array(described["bias"], document),
         input_map=_input_map(described["input_map"], document),

@@ -15,6 +15,7 @@ from dormie.machine.rules import ClassRule, DecisionValue, MostProbable, OneClas
 from dormie.methods.base import Stage
 from dormie.plan.file import npy
 from dormie.plan.file.document import PROTOCOL, Document, Raw
+from dormie.plan.file.points import describe_points
 from dormie.plan.file.probability import describe_map
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
 from dormie.plan.guarantee import Evidence, Guarantee, Risk
@@ -93,8 +94,14 @@ def _function(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any]
         "kernel": _kernel(machine.kernel),
         "input_map": None if input_map is None else _input_map(input_map, members, folder),
         "blas_products": bool(machine.blas_products),
-        **{name: members.add(f"{folder}/{name}", getattr(machine, name)) for name in ("points", "weights", "bias")},
+        **_sum(machine, members, folder),
     }
+
+
+def _sum(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any]:
+    """Points, weights and bias."""
+    named = {name: members.add(f"{folder}/{name}", getattr(machine, name)) for name in ("weights", "bias")}
+    return {"points": describe_points(machine.points, members.add, folder), **named}
 
 
 def _input_map(affine: Affine, members: _Arrays, folder: str) -> dict[str, Any]:
@@ -114,9 +121,8 @@ def _origin(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any] |
     if (origin := machine.origin) is None:
         return None
     source, deviation = origin.machine, origin.deviation.without_infinity()
-    described = {name: members.add(f"{folder}/{name}", getattr(source, name)) for name in ("points", "weights", "bias")}
     return {
-        **described,
+        **_sum(source, members, folder),
         "input_map": None if source.input_map is None else _input_map(source.input_map, members, folder),
         "constant": members.add(f"{folder}/constant", deviation.constant),
         "slope": members.add(f"{folder}/slope", deviation.slope),
@@ -151,7 +157,9 @@ def _source(source: Source) -> dict[str, Any]:
         "points": int(source.points),
         "versions": _versions(source.versions),
     }
-    return described if source.seconds is None else described | {"seconds": float(source.seconds)}
+    described |= {} if source.seconds is None else {"seconds": float(source.seconds)}
+    described |= {} if source.fast_at == Source.fast_at else {"fast_at": str(source.fast_at)}
+    return described | ({"estimated": True} if source.estimated else {})
 
 
 def _guarantee(guarantee: Guarantee) -> dict[str, Any]:

@@ -53,3 +53,27 @@ def require_kind(value: Any, where: str, kinds: Kinds) -> None:
         raise PlanFileError(f"{where} must be finite, found {value}")
     if type(value) is int and not -(2**63) <= value < 2**63:
         raise PlanFileError(f"{where} is a whole number beyond 64 bits")
+
+
+def require_entry(reference: Any, where: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema's entry for an array."""
+    require_kind(reference, where, str)
+    if reference not in schema["arrays"]:
+        raise PlanFileError(f"{where} refers to an array {shown(reference)}, which is not there")
+    entry: dict[str, Any] = schema["arrays"][reference]
+    return entry
+
+
+def require_shape(reference: str, where: str, schema: dict[str, Any], dimensions: int) -> list[int]:
+    """The shape of an array of so many dimensions."""
+    shape: list[int] = require_entry(reference, where, schema)["shape"]
+    if len(shape) != dimensions:
+        raise PlanFileError(f"{where} must have {dimensions} dimensions, {reference} has shape {shape}")
+    return shape
+
+
+def require_floats(reference: str, shape: tuple[int, ...], schema: dict[str, Any]) -> None:
+    """Require an array of the machine, of this shape."""
+    entry = require_entry(reference, "machine", schema)
+    if entry["dtype"] != "<f8" or tuple(entry["shape"]) != shape:
+        raise PlanFileError(f"{reference} must be <f8 of shape {shape} to fit the machine")

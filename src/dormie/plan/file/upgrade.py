@@ -51,7 +51,9 @@ def _machine_from_1(machine: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_2(schema: dict[str, Any]) -> dict[str, Any]:
-    stages, guarantee = schema.get("stages"), schema.get("guarantee")
+    stages, guarantee, source = schema.get("stages"), schema.get("guarantee"), schema.get("source")
+    for field in sorted({"fast_at", "estimated"} & source.keys()) if isinstance(source, dict) else ():
+        raise _unknown("source", field, 2)
     if "guess" in schema:
         raise _unknown("schema.json", "guess", 2)
     if isinstance(stages, list):

@@ -43,6 +43,7 @@ KERNELS = {**PLAIN_KERNELS, "normalized": Form(Normalized, {"kernel": dict})}
 
 SCORES = {
     "sign": Form(Sign, {"classes": dict, "zero": int}),
+    "one_class": Form(OneClassSign, {}),
     "one_vs_one_vote": Form(OneVsOneVote, {"classes": dict, "break_ties": bool, "shape": str}),
     "argmax": Form(Argmax, {"classes": dict, "last_of_equal": bool}),
 }

@@ -57,7 +57,7 @@ def split(count: int, alpha: float, confidence: float, seed: int, *, least: int 
     that can be reached do not help to certify, so they are used for choosing. With a risk for each class the steps are
     unknown, and no such rows are moved.
     """
-    _require_enough(count, alpha, confidence)
+    require_enough(count, alpha, confidence)
     needed = rows_needed(alpha, confidence)
     certifying = max(needed, count - least)
     if not per_class:
@@ -130,7 +130,7 @@ def _passing(
     """The counts and the p-value of each plan, up to the first that fails."""
     for wrong in disagreements:
         counts = _counts(np.asarray(wrong, dtype=np.bool_), classes)
-        _require_enough(sum(count.rows for count in counts), alpha, confidence)
+        require_enough(sum(count.rows for count in counts), alpha, confidence)
         _require_enough_of_each(counts, alpha, confidence)
         p = max(p_value(count.rows, count.disagreements, alpha) for count in counts)
         if p > 1 - confidence:
@@ -149,7 +149,8 @@ def _counts(wrong: Booleans, classes: npt.NDArray[Any] | None) -> list[Count]:
     return [Count(str(label), int(n), int(k)) for label, n, k in zip(labels, rows, found, strict=True)]
 
 
-def _require_enough(count: int, alpha: float, confidence: float) -> None:
+def require_enough(count: int, alpha: float, confidence: float) -> None:
+    """Raise ValueError unless so many held-out rows can certify the risk."""
     needed = rows_needed(alpha, confidence)
     if count >= needed:
         return

@@ -26,6 +26,7 @@ from dormie.numerics.synthetic_rows import sample_rows
 from dormie.plan.cascade import Cascade
 from dormie.plan.plan import CLEAR_WIN, Trial
 from dormie.planner.certified_candidates import candidates, companions
+from dormie.planner.costs import Costs
 from dormie.planner.options import Options, RiskRequest
 from dormie.planner.race import Candidate, Chosen, Race
 from dormie.planner.risk import calibrated_candidates
@@ -121,6 +122,7 @@ class RiskPlanner:
     risk: RiskRequest
     parts: Parts
     progress: Progress
+    costs: Costs
     far_ahead: float = _FAR_AHEAD
 
     def choose(self) -> Chosen | None:
@@ -146,16 +148,17 @@ class RiskPlanner:
 
         They are fitted on one part of the rows, with half-widths measured on the other.
         """
-        self.progress.say(f"evaluating {self.parts.fitting.shape[0]:,} rows to fit on")
-        fitting, measuring = (Sample.of(self.machine, rows) for rows in (self.parts.fitting, self.parts.choosing))
         effort, named, seed = self.options.effort, self.options.named, self.options.seed
+        to_fit_on = sample_rows(self.machine, self.parts.fitting, effort.fit_rows, seed)
+        self.progress.say(f"evaluating {to_fit_on.shape[0]:,} rows to fit on")
+        fitting, measuring = (Sample.of(self.machine, rows) for rows in (to_fit_on, self.parts.choosing))
         task = CalibratedFitting(self.machine, fitting, measuring, effort, named, seed, self.progress)
         calibrated = [*calibrated_candidates.candidates(task, self.options)]
         return calibrated + [Candidate(stage) for stage in companions(task, self.options)]
 
     def _race(self, full: Dense, entries: Sequence[Candidate]) -> Race:
-        self.progress.say(f"timing {len(entries)} candidates on {self.parts.choosing.shape[0]:,} rows")
-        return Race.between(full, entries, self.parts.choosing)
+        self.progress.say(f"comparing {len(entries)} candidates on {self.parts.choosing.shape[0]:,} rows")
+        return Race.between(full, entries, self.parts.choosing, self.costs)
 
     def _plans(self, race: Race) -> list[Cascade]:
         """The sequence of plans, from the cheapest cascades at several rates of disagreement."""

@@ -28,13 +28,15 @@ import numpy as np
 
 from dormie.errors import TrainingRowsWarning, warn_user
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import mapped
+from dormie.machine.csr import is_sparse
+from dormie.machine.rows import mapped, mapped_sparse
 
 _OF_ROWS, _OF_VECTORS = 0.01, 0.2  # coincidences below either share are harmless
 _RARE_VALUES = 2  # factor on the bound, for rare values are more frequent among support vectors
 _DEVIATIONS = 3  # standard deviations that are allowed for chance
 _MEAN_OF_ZERO = 3.0  # a Poisson variable with this mean is still zero in 5 % of the cases
 _BLOCK = 1024
+_MOST_NUMBERS = 1 << 22  # of rows that are mapped at a time
 _DIRECTIONS = 3
 _GRID = 2.0**-18  # cell size relative to the spread: above float32 rounding, below the distance of different rows
 
@@ -100,8 +102,12 @@ def _all_keys(machine: Machine, rows: Any) -> Iterator[Hashable]:
         yield from _keys_of_things(rows)
         return
     directions = _directions(machine.points)
-    for start in range(0, rows.shape[0], _BLOCK):
-        yield from _keys(mapped(machine, rows[start : start + _BLOCK]), directions)
+    if machine.has_sparse_points and is_sparse(rows):
+        yield from _keys(mapped_sparse(machine, rows), directions)
+        return
+    several = max(1, min(_BLOCK, _MOST_NUMBERS // machine.n_features))
+    for start in range(0, rows.shape[0], several):
+        yield from _keys(mapped(machine, rows[start : start + several]), directions)
 
 
 def _by_chance(k: int, next_distinct: int, ratio: float) -> float:
@@ -111,15 +117,18 @@ def _by_chance(k: int, next_distinct: int, ratio: float) -> float:
     return expected + _DEVIATIONS * math.sqrt(expected)
 
 
-def _directions(points: Floats) -> Floats:
+def _directions(points: Any) -> Floats:
     """A few random directions, scaled so that a cell has size 1; the cell of a row's projections identifies the row.
 
     Rounding may move a value across the edge of a cell. Three projections are rarely that close to an edge; of all
     values of a row, one often is.
     """
     d = points.shape[1]
-    spread = np.ptp(points, axis=0)
-    spread = np.where(spread > 0, spread, np.abs(points[0]))
+    if is_sparse(points):
+        spread, first = (points.max(axis=0) - points.min(axis=0)).toarray(), points[[0]].toarray()[0]
+    else:
+        spread, first = np.ptp(points, axis=0), points[0]
+    spread = np.where(spread > 0, spread, np.abs(first))
     spread[spread == 0] = 1.0
     return np.asarray(np.random.default_rng(0).normal(size=(d, _DIRECTIONS)) / spread[:, None] / (_GRID * math.sqrt(d)))
 
@@ -135,7 +144,7 @@ def _keys_of_things(rows: Iterable[Any]) -> Iterator[Hashable]:
             yield row
 
 
-def _keys(rows: Floats, directions: Floats) -> Iterator[bytes]:
+def _keys(rows: Any, directions: Floats) -> Iterator[bytes]:
     """The cell of every row as a key; rows that differ only by rounding have the same key."""
     with np.errstate(over="ignore", invalid="ignore"):
         cells = np.rint(rows @ directions) + 0.0  # turns -0.0 into 0.0, which has other bytes
