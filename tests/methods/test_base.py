@@ -24,6 +24,7 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.refinement import Refinement
 from dormie.methods.regions import Regions
 from dormie.methods.scores import Scores
 from dormie.methods.scores.stage import ScoreMachine
@@ -92,6 +93,10 @@ def _scores(machine: Machine) -> Scores:
     return Scores(machine, ScoreMachine(machine.points[:40].copy(), weights, np.zeros(classes)), 0.5)
 
 
+def _refinement(machine: Machine) -> Refinement:
+    return Refinement(machine, ReducedSet.project(machine, machine.points[:40], [10, 40]).levels, 0.5, 0.01)
+
+
 def _tree(machine: Machine) -> TreeWalk:
     return TreeWalk.calibrated(machine, greedy(machine, FITTING, height=4), FITTING)
 
@@ -115,6 +120,7 @@ STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]
     "linear_filter": (lambda made: LinearFilter.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by query": (lambda made: Nearest.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by cell": (lambda made: Nearest.fit(made, FITTING, form="cells", cells=3), CalibratedStage, CLASSES),
+    "refinement": (_refinement, CalibratedStage, ("value",)),
     "scores": (_scores, CalibratedStage, ("vote", "argmax")),
     "tree": (_tree, CalibratedStage, (*CLASSES, "value")),
     "far_away": (FarAway.fit, CertifiedStage, (*CLASSES, "value")),

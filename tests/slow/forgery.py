@@ -44,6 +44,7 @@ from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.refinement import Refinement
 from dormie.methods.regions import Regions
 from dormie.methods.scores.stage import ScoreMachine, Scores, needs_classes
 from dormie.methods.tree import greedy
@@ -109,11 +110,11 @@ def genuine(kernel: int, rule: int, bold: bool, sparse: bool = False) -> Documen
     machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
     if bold and isinstance(machine.rule, MostProbable) and isinstance(machine.rule.map, Mean):
         machine = _sum_of(machine, KERNELS[(kernel + 1) % len(KERNELS)])
-    bold = bold and backend.decides(machine) and not isinstance(machine.rule, Value)
     if sparse and backend.decides(machine):
         machine = _sparse(machine)
+    bold = bold and _may_be_bold(machine)
     stages = [] if machine.has_sparse_points else _bold_stages(machine) if bold else _certified_stages(machine)
-    last = Float32Dense(machine) if bold else Dense(machine)
+    last = Float32Dense(machine) if bold and not isinstance(machine.rule, Value) else Dense(machine)
     cascade = Cascade.of(*stages, last).scaled(1.5)
     guarantee = _risk(machine) if bold else _certified(machine)
     source = Source("SVC(C=1.0)", 44, {"numpy": "2.0", "scikit-learn": "1.5"}, 0.25)
@@ -205,7 +206,19 @@ def _certified_stages(machine: Machine) -> list[Stage]:
     return stages
 
 
+def _may_be_bold(machine: Machine) -> bool:
+    """Whether there are calibrated stages for the machine; values need a tolerance for them."""
+    if isinstance(machine.rule, Value):
+        settles_values = machine.rule.tolerance > 0 and machine.kernel.positive_semidefinite
+        return settles_values and not machine.has_sparse_points
+    return backend.decides(machine)
+
+
 def _bold_stages(machine: Machine) -> list[Stage]:
+    if isinstance(machine.rule, Value):
+        together = np.vstack([np.zeros((4, machine.n_outputs)), machine.weights[4:10]])
+        levels = Levels.of(machine.points[:10], [machine.weights[:4], together], machine.n_outputs)
+        return [Refinement(machine, levels, 0.5, 0.01)]
     rows = np.random.default_rng(0).normal(size=(60, FEATURES))
     stages: list[Stage] = [LinearFilter.fit(machine, rows)]
     stages += [Nearest.fit(machine, rows, form=form, budget=20, cells=cells) for form, cells in _FORMS]
@@ -230,9 +243,10 @@ def _certified(machine: Machine) -> Guarantee:
 
 
 def _risk(machine: Machine) -> Risk:
-    classes = (Count("a", 4000, 0), Count("b", 1000, 1)) if machine.n_outputs > 1 else ()
+    of_values = isinstance(machine.rule, Value)
+    classes = (Count("a", 4000, 0), Count("b", 1000, 1)) if machine.n_outputs > 1 and not of_values else ()
     evidence = Evidence(5000, 1 if classes else 0, 0.01, 2, 3, "2024-12-31", 5, {"dormie": "0.1"}, classes)
-    return Risk(0.01, 0.95, evidence)
+    return Risk(0.01, 0.95, evidence, machine.rule.tolerance if isinstance(machine.rule, Value) else None)
 
 
 def _unpacked(document: Document, name: str) -> Array:

@@ -139,3 +139,15 @@ def test_what_does_not_fit_is_refused() -> None:
         Refinement(stage.machine.changed(rule=Sign(np.arange(2))), stage.levels, 1.0, 0.0)
     with pytest.raises(ValueError, match="cannot decide by the rule Value"):
         Float32Dense(stage.machine)
+
+
+def check_instruction_set() -> None:
+    """Values are those of NumPy, and so is what is settled clear of the border."""
+    for name in _RULES:
+        stage, twin = _stage(name), on_numpy(_stage(name))
+        (found, steps), (expected, steps_in_numpy) = stage.values(_ROWS), twin.values(_ROWS)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        np.testing.assert_allclose(steps, steps_in_numpy, atol=1e-4)
+        clear = np.abs(stage.expected_errors(steps) - _EPSILON) > 1e-4
+        settled, in_numpy = (np.asarray(each.decide(_ROWS).settled)[clear] for each in (stage, twin))
+        np.testing.assert_array_equal(settled, in_numpy)
