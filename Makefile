@@ -56,9 +56,9 @@ soak: $(VENV)/.test
 	$(BIN)/python -m tests.slow.fuzz_plan_files 100_000
 
 # The test suite, rows near the decision boundary and forged plan files, on a native core built with the address and
-# undefined-behaviour sanitizers.
+# undefined-behaviour sanitizers. GCC 13 misplaces vectors of 64 bytes on the stack that finds uses after return.
 UNDER_SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python
+	ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 $(SANITIZED)/bin/python
 sanitize: $(SANITIZED)/.test
 	$(ONE_THREAD) $(UNDER_SANITIZERS) -m pytest $(IN_PARALLEL) -m "not clean_process"
 	$(UNDER_SANITIZERS) -m tests.slow.soak 200_000
