@@ -7,6 +7,7 @@ not marked as Python.
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from dormie.estimators import SupportVectorTree
 from dormie.machine.kernels import Custom
 from dormie.machine.rules import Sign
 from tests import ROOT
+from tests.scale.raster.scenes import scene
+from tests.scale.raster.scenes import write as write_scene
 
 DOCUMENTS = [
     path
@@ -50,6 +53,9 @@ def _given(folder: Path) -> dict[str, Any]:
     X_train, y_train, X_held_out = X[:300], y[:300], X[600:]
     svc = SVC(C=10.0).fit(X_train, y_train)
     write_libsvm(dormie.read(svc), folder / "svm.model")
+    (folder / "svm.range").write_text("x\n-1 1\n1 -2 3\n2 -2 2\n")
+    noise = np.random.default_rng(0).normal(0, 40, (4, 70, 90))
+    write_scene(folder / "scene.tif", (10 * scene(bands=4, dtype="float64") + noise).astype(np.uint16))
     strings = ["".join(letters) for letters in np.random.default_rng(0).choice([*"acgt"], size=(80, 6))]
     return {
         "dormie": dormie,
@@ -99,3 +105,19 @@ def test_a_block_that_fails_is_named_by_its_line(tmp_path: Path) -> None:
     with pytest.raises(NameError) as failed:
         exec(second, names)
     assert (failed.traceback[-1].path, failed.traceback[-1].lineno) == (document, 10)  # counted from 0
+
+
+def test_the_reference_lists_every_public_name() -> None:
+    listed = set(re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text("utf-8"), flags=re.MULTILINE))
+    modules = (
+        "dormie",
+        "dormie.kernels",
+        "dormie.steps",
+        "dormie.rules",
+        "dormie.tree",
+        "dormie.show",
+        "dormie.estimators",
+    )
+    for module in map(import_module, (*modules, "dormie.raster", "dormie.tables", "dormie.dask")):
+        names = {name for name in module.__all__ if not name.startswith("_")} - {"kernels", "rules", "steps", "tree"}
+        assert names <= listed, (module.__name__, names - listed)

@@ -14,6 +14,7 @@ import dormie
 from dormie import estimators, kernels, rules, tree
 from dormie.estimators import invariances
 from dormie.lab import datasets
+from dormie.scale import tables
 
 # What numpydoc calls: a summary that is a sentence (SS), sections in order (GL), every parameter with its type and what
 # it means (PR), what is returned (RT) or yielded (YD), and an example (EX).
@@ -31,6 +32,8 @@ def public() -> Iterator[tuple[str, Any]]:
         (kernels, kernels.__all__),
         (rules, rules.__all__),
         (datasets, datasets.__all__),
+        (tables, tables.__all__),
+        (dormie.dask, dormie.dask.__all__),
     ):
         for name in names:
             found = getattr(module, name)

@@ -35,3 +35,12 @@ def test_typed() -> None:
     assert result.in_time == 400
     assert result.score > 0.9
     assert result.loaded
+
+
+def test_raster(tmp_path: Path) -> None:
+    main = runpy.run_path(str(EXAMPLES / "raster.py"))["main"]
+    (risk, exact) = main(["--size", "160", "--train", "600", "--exact", "--out", str(tmp_path / "out")])
+    assert (risk.name, exact.name) == ("risk", "exact")
+    assert risk.differ <= 10
+    assert exact.differ == 0
+    assert (tmp_path / "out" / "raster.jpg").stat().st_size > 10_000

@@ -2,7 +2,6 @@
 // belong to the thread that first writes them, and cost nothing if none does.
 #pragma once
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <new>
 
@@ -17,16 +16,16 @@ template <class T> class Aligned {
     static Aligned unwritten(size_t n) {
         const size_t bytes = (n * sizeof(T) + 63) / 64 * 64;
         Aligned made;
-        made.data_.reset(static_cast<T *>(std::aligned_alloc(64, bytes ? bytes : 64)));
-        if (!made.data_) throw std::bad_alloc();
+        made.data_.reset(static_cast<T *>(::operator new(bytes ? bytes : 64, line)));
         return made;
     }
     T *get() const { return data_.get(); }
     T &operator[](size_t i) const { return data_[i]; }
 
   private:
+    static constexpr std::align_val_t line{64};
     struct Free {
-        void operator()(T *p) const { std::free(p); }
+        void operator()(T *p) const { ::operator delete(p, line); }
     };
     std::unique_ptr<T[], Free> data_;
 };

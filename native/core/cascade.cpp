@@ -8,18 +8,21 @@ namespace dormie {
 
 namespace {
 
-// Blocks that a thread takes at a time: where rows are cheap, few enough for threads not to wait for one another.
-constexpr ptrdiff_t blocks_at_once = 16;
-constexpr ptrdiff_t least_pieces = 16;  // for each thread, so that all end at about the same time
+constexpr ptrdiff_t blocks_at_once = 16;  // that a thread takes at most: more would save nothing
+
+// Multiply-adds that wait with one thread in the end for which waking the others pays: several times what that takes.
+constexpr double worth_sharing = 5e6;
 
 constexpr int few_rows = 64;  // for each thread: with fewer, fetching points takes longer than their products
+
+// What stands in for the answer of a row that is open, and will be written over: it costs less than a branch.
+constexpr int32_t any_answer = 0;
 
 // Labels of any size, moved as whole numbers where they are of one's size.
 template <class Unit> void write_as(const Results &results, const LaidOut &rows, const int32_t *answers) {
     const Unit *table = reinterpret_cast<const Unit *>(results.table);
     Unit *labels = reinterpret_cast<Unit *>(results.labels);
-    for (int r = 0; r < rows.count(); r++)
-        if (answers[r] != unsettled) labels[rows.number(r)] = table[answers[r]];
+    for (int r = 0; r < rows.count(); r++) labels[rows.number(r)] = table[std::max(answers[r], any_answer)];
 }
 
 void write_labels(const Results &results, const LaidOut &rows, const int32_t *answers) {
@@ -97,7 +100,7 @@ class Cascade::Flow {
             open.insert(open.end(), worker->open.begin(), worker->open.end());
             worker->open.clear();
         }
-        std::sort(open.begin(), open.end());
+        if (!std::is_sorted(open.begin(), open.end())) std::sort(open.begin(), open.end());
         done_ = true;
         return open;
     }
@@ -116,7 +119,6 @@ class Cascade::Flow {
         const int threads = int(workers_.size());
         const ptrdiff_t n = rows_.n;
         const ptrdiff_t block = std::clamp<ptrdiff_t>((n + threads - 1) / threads, 1, stage(0).rows_at_once());
-        const ptrdiff_t piece = block * std::clamp<ptrdiff_t>(n / (block * threads * least_pieces), 1, blocks_at_once);
         Team inside = team_.of(shared(0, n) ? team_.threads() : 1);
         auto read = [&](ptrdiff_t from, ptrdiff_t to, int worker) {
             for (; from < to && !team_.should_stop(); from += block) {
@@ -124,13 +126,19 @@ class Cascade::Flow {
                 decide(*workers_[size_t(worker)], 0, inside);
             }
         };
-        team_.of(threads).share(n, piece, read, [&](int worker) { finish_alone(*workers_[size_t(worker)]); });
+        team_.of(threads).share(n, block, block * blocks_at_once, read,
+                                [&](int worker) { finish_alone(*workers_[size_t(worker)]); });
     }
 
-    // What waits with one worker when it will read no more rows, up to a stage where the threads had better share it.
+    // What waits with one worker when it will read no more rows, up to a stage where the threads had better share it:
+    // its points, or what one has more of than another.
     void finish_alone(Worker &worker) {
         Team alone = team_.of(1);
-        for (size_t k = 1; k < c_.steps_.size() && !stage(k).shares_points(); k++) decide(worker, k, alone);
+        const bool others = workers_.size() > 1;
+        for (size_t k = 1; k < c_.steps_.size() && !stage(k).shares_points(); k++) {
+            if (others && stage(k).work(worker.waiting[k].count()) > worth_sharing) return;
+            decide(worker, k, alone);
+        }
     }
 
     // What waits for a stage when no more will come.
@@ -142,7 +150,9 @@ class Cascade::Flow {
         if (!sharing && workers_.size() > 1 && team_.threads_for(stage(k).work(rows)) > 1) {
             Team alone = team_.of(1);
             balance(k, int((rows + ptrdiff_t(workers_.size()) - 1) / ptrdiff_t(workers_.size())));
-            return team_.run(int(workers_.size()), [&](int worker) { decide(*workers_[size_t(worker)], k, alone); });
+            // What a worker has is any thread's to decide: there may be fewer threads now than when it was read.
+            return team_.share(ptrdiff_t(workers_.size()), 1,
+                               [&](ptrdiff_t worker, ptrdiff_t, int) { decide(*workers_[size_t(worker)], k, alone); });
         }
         Team inside = team_.of(sharing ? team_.threads() : 1);
         for (size_t i = 1; i < workers_.size(); i++) {
@@ -180,9 +190,7 @@ class Cascade::Flow {
         write(rows, verdicts, c_.steps_[k].position);
         // Before any of them goes on: a later stage may then have a block, and writes over the verdicts.
         std::vector<int> &left = worker.left[k];
-        left.clear();
-        for (int r = 0; r < rows.count(); r++)
-            if (verdicts.answers[r] == unsettled) left.push_back(r);
+        verdicts.list_open(rows.count(), left);
         Team alone = team_.of(1);
         for (const int r : left) {
             if (k + 1 < c_.steps_.size())

@@ -22,7 +22,7 @@ struct Results {
     double *values = nullptr;        // rows x outputs, where the outputs are the answer
     int64_t *settled_by = nullptr;   // which stage
     int64_t *evaluations = nullptr;  // of the kernel, in all stages together
-    // Labels: for each row the bytes of the answer's entry in `table`.
+    // Labels: for each row the bytes of the answer's entry in `table`; of an open row, of any entry.
     const char *table = nullptr;
     char *labels = nullptr;
     ptrdiff_t label_size = 0;

@@ -11,9 +11,47 @@ namespace dormie {
 
 namespace {
 
-constexpr ptrdiff_t numbers_at_once = 2048;  // 16 KiB of doubles
+constexpr ptrdiff_t numbers_at_once = 2048;      // 16 KiB of doubles
+constexpr ptrdiff_t numbers_prepared = 1 << 15;  // the same of rows that meet a matrix, which is fetched for all
+
+// Sums as the instruction set has them.
+struct Fast {
+    static void project(const PreparationStep &step, const double *x, ptrdiff_t count, ptrdiff_t x_stride, double *to,
+                        ptrdiff_t to_stride) {
+        row_ops().project(x, count, x_stride, step.columns, step.values, step.stride, step.result, to, to_stride);
+    }
+    static void measure(const double *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+        row_ops().measure_wide(x, count, d, squares, nonzeros);
+    }
+    static double norm(RowNorm norm, const double *x, ptrdiff_t n) {
+        double sum = 0;
+        for (ptrdiff_t j = 0; j < n; j++) {
+            const double size = std::abs(x[j]);
+            sum = norm == RowNorm::max ? std::fmax(sum, size) : sum + (norm == RowNorm::l1 ? size : size * size);
+        }
+        return norm == RowNorm::l2 ? std::sqrt(sum) : sum;
+    }
+};
+
+// How many rows are read, mapped and measured together.
+int several_rows(const Machine &machine, int capacity) {
+    const ptrdiff_t width = std::max(machine.columns(), machine.features);
+    const ptrdiff_t numbers = machine.preparation ? numbers_prepared : numbers_at_once;
+    const ptrdiff_t least = width > numbers_prepared ? 1 : 4;
+    return int(std::clamp<ptrdiff_t>(numbers / width, least, std::max<ptrdiff_t>(least, capacity)));
+}
 
 }  // namespace
+
+struct LaidOut::Prepare {
+    explicit Prepare(const Preparation &preparation, int most)
+        : room(size_t(most * preparation.columns)), steps(preparation, most) {}
+    std::vector<double> room;
+    Preparing<Fast> steps;
+};
+
+LaidOut::LaidOut(LaidOut &&) noexcept = default;
+LaidOut::~LaidOut() = default;
 
 LaidOut::LaidOut(const Machine &machine, int capacity, Forms forms)
     : machine_(machine),
@@ -24,11 +62,15 @@ LaidOut::LaidOut(const Machine &machine, int capacity, Forms forms)
       numbers_(size_t(capacity)),
       traits_(size_t(capacity)),
       squares_(size_t(capacity)),
-      nonzeros_(size_t(capacity)) {}
+      norms_(size_t(capacity)),
+      nonzeros_(size_t(capacity)) {
+    if (machine.preparation) reaches_.resize(size_t(capacity));
+}
 
 void LaidOut::read(const Rows &rows, ptrdiff_t from, int count) {
     source_ = &rows;
     count_ = count;
+    next_ = rows.place(from + count, std::min<ptrdiff_t>(count, rows.n - from - count));
     if (forms_.listed) {
         read_lists(from, count);
     } else {
@@ -36,15 +78,28 @@ void LaidOut::read(const Rows &rows, ptrdiff_t from, int count) {
     }
     for (int r = 0; r < count; r++) {
         numbers_[r] = from + r;
-        if (!(squares_[r] <= std::numeric_limits<double>::max())) rows.require_finite(from + r);
+        if (!machine_.preparation && !(squares_[r] <= std::numeric_limits<double>::max()))
+            rows.require_finite(from + r);
     }
+    for (int r = 0; r < count && needs_shares(machine_.kernel); r++) require_no_negatives(r);
     set_traits(count);
+}
+
+void LaidOut::require_no_negatives(int r) const {
+    wide_at_ ? require_no_negatives<double>(r) : require_no_negatives<float>(r);
+}
+
+template <class T> void LaidOut::require_no_negatives(int r) const {
+    const T *x = row<T>(r);
+    for (ptrdiff_t j = 0; j < machine_.features; j++)
+        if (x[j] < 0) throw Negative{number(r), j, double(x[j])};
 }
 
 void LaidOut::read_all(ptrdiff_t from, int count) {
     // A few rows at a time: what is done to them one after the other is done in the first-level cache.
-    const int several = int(std::clamp<ptrdiff_t>(numbers_at_once / machine_.features, 4, capacity_));
-    const auto read_part = source_->in_float() && !machine_.center ? &LaidOut::read_narrow : &LaidOut::read_wide;
+    const int several = several_rows(machine_, capacity_);
+    const bool narrow = source_->in_float() && !machine_.center && !machine_.preparation;
+    const auto read_part = narrow ? &LaidOut::read_narrow : &LaidOut::read_wide;
     for (int r = 0; r < count; r += several) (this->*read_part)(from, r, std::min(several, count - r));
 }
 
@@ -75,9 +130,14 @@ void LaidOut::read_narrow(ptrdiff_t from, int r, int count) {
 
 void LaidOut::read_wide(ptrdiff_t from, int r, int count) {
     const ptrdiff_t d = machine_.features, at = r * d;
-    const double *x = source_->wide(from + r, count, wide_.get() + at);
+    const double *x = before_map(*source_, from + r, count, wide_.get() + at);
+    for (int k = 0; machine_.preparation && k < count; k++) reaches_[r + k] = prepare_->steps.errors(k);
     if (machine_.center) {
         row_ops().map(x, count, d, machine_.center, machine_.scale, machine_.inverse, wide_.get() + at);
+        x = wide_.get() + at;
+    }
+    if (machine_.preparation && x != wide_.get() + at) {
+        std::copy_n(x, count * d, wide_.get() + at);
         x = wide_.get() + at;
     }
     wide_at_ = x - at;
@@ -88,12 +148,16 @@ void LaidOut::read_wide(ptrdiff_t from, int r, int count) {
 
 void LaidOut::set_traits(int count) {
     const Kernel &kernel = machine_.kernel;
+    bool any_far = false;
+    for (int r = 0; r < count; r++) norms_[r] = std::sqrt(squares_[r]);  // apart: several at once
     for (int r = 0; r < count; r++) {
         const ScaleOffset terms = row_terms(kernel, squares_[r]);
         const bool far = far_out(kernel, squares_[r]);
-        traits_[r] = {std::sqrt(squares_[r]), nonzeros_[r], terms.scale, terms.offset, far, false};
+        traits_[r] = {norms_[r], nonzeros_[r], terms.scale, terms.offset, far, false};
+        if (machine_.preparation) traits_[r].reach = machine_.preparation->reach(norms_[r], reaches_[r]);
+        any_far |= far;
     }
-    for (int r = 0; r < count; r++) {
+    for (int r = 0; (any_far || kernel.normalized) && r < count; r++) {
         if (kernel.normalized) traits_[r].lost = lost(r);
         if (traits_[r].far) set_to_zero(r);
     }
@@ -119,8 +183,14 @@ void LaidOut::set_to_zero(int r) {
     std::fill_n(wide_.get() + r * d, d, 0.0);
 }
 
+const double *LaidOut::before_map(const Rows &rows, ptrdiff_t from, int count, double *room) const {
+    if (!machine_.preparation) return rows.wide(from, count, room);
+    if (!prepare_) prepare_ = std::make_unique<Prepare>(*machine_.preparation, several_rows(machine_, capacity_));
+    return prepare_->steps.run(rows.wide(from, count, prepare_->room.data()), count, from, false);
+}
+
 const double *LaidOut::read_again(ptrdiff_t number, double *room) const {
-    const double *x = source_->wide(number, 1, room);
+    const double *x = before_map(*source_, number, 1, room);
     if (!machine_.center) return x;
     row_ops().map(x, 1, machine_.features, machine_.center, machine_.scale, machine_.inverse, room);
     return room;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/aligned.hpp"
@@ -23,8 +24,10 @@ struct Forms {
 class LaidOut {
   public:
     LaidOut(const Machine &machine, int capacity, Forms forms);
+    LaidOut(LaidOut &&) noexcept;
+    ~LaidOut();
 
-    // Rows from, from + 1, ... in place of those that were here. Throws NotFinite.
+    // Rows from, from + 1, ... in place of those that were here. Throws NotFinite and Negative.
     void read(const Rows &rows, ptrdiff_t from, int count);
 
     // One more row, of another block.
@@ -43,6 +46,9 @@ class LaidOut {
     // Its non-zeros, mapped: where they are listed.
     SparseVector nonzeros(int r) const { return lists_[r]; }
 
+    // The rows that will be read after these, as many as have room.
+    Ahead next() const { return next_; }
+
     // The rows that these are some of.
     const Rows &source() const { return *source_; }
 
@@ -55,14 +61,19 @@ class LaidOut {
     // Of the first rows, once they are measured.
     void set_traits(int count);
     void set_to_zero(int r);
+    void require_no_negatives(int r) const;
+    template <class T> void require_no_negatives(int r) const;
     bool lost(int r) const;
     // A row in double, read and mapped again.
     const double *read_again(ptrdiff_t number, double *room) const;
+    // Rows in double before the input map: prepared, or where they lie, or in `room`.
+    const double *before_map(const Rows &rows, ptrdiff_t from, int count, double *room) const;
 
     const Machine machine_;
     const int capacity_;
     const Forms forms_;
     const Rows *source_ = nullptr;
+    Ahead next_;
     int count_ = 0;
     // Where rows lie: in the arrays below, or where they came from. Null where there are none in that type.
     const float *narrow_at_ = nullptr;
@@ -72,8 +83,11 @@ class LaidOut {
     SparseVectors lists_;
     std::vector<ptrdiff_t> numbers_;
     std::vector<RowTraits> traits_;
-    std::vector<double> squares_;
+    std::vector<double> squares_, norms_;
     std::vector<int32_t> nonzeros_;
+    std::vector<double> reaches_;  // of prepared rows
+    struct Prepare;
+    mutable std::unique_ptr<Prepare> prepare_;  // made when a row is first read: most blocks are filled from others
 };
 
 template <> inline const float *LaidOut::row<float>(int r) const { return narrow_at_ + r * machine_.features; }

@@ -5,6 +5,7 @@
 
 #include "core/kernel.hpp"
 #include "core/margin.hpp"
+#include "core/preparation.hpp"
 #include "core/rules.hpp"
 #include "core/sparse.hpp"
 
@@ -34,6 +35,10 @@ struct Machine {
     const double *inverse;  // of scale; null where an inverse has fewer digits than others
     Margin margin;
     SparsePoints sparse = {};
+    const Preparation *preparation = nullptr;  // what is done to rows before the input map, or null
+
+    // Of a row, before it is prepared.
+    ptrdiff_t columns() const { return preparation ? preparation->columns : features; }
 };
 
 // The machine whose points are packed as they are, for distances: a linear kernel neither scales nor offsets them.
@@ -50,6 +55,7 @@ inline Machine over_points(Machine m, ptrdiff_t count, ptrdiff_t features, const
     m.points = points;
     m.weights = nullptr;
     m.center = m.scale = m.inverse = nullptr;
+    m.preparation = nullptr;
     return m;
 }
 

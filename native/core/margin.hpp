@@ -9,7 +9,8 @@
 
 namespace dormie {
 
-// constant + slope (gain t + start)^degree for each output, t the norm of the mapped row. The arrays are the caller's.
+// constant + slope (gain t + start)^degree for each output, t the norm of the mapped row, or its reach. The arrays are
+// the caller's.
 struct Margin {
     const double *constant;
     const double *slope;

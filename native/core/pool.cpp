@@ -7,9 +7,7 @@
 #include <system_error>
 #include <thread>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
+#include "core/platform.hpp"
 
 namespace dormie {
 
@@ -18,12 +16,6 @@ namespace {
 enum State : uint32_t { waiting, working };
 
 constexpr int spins = 200;  // a few microseconds
-
-void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -77,11 +69,7 @@ Pool &Pool::shared() {
     Pool *pool = the_pool.load(std::memory_order_acquire);
     if (pool) return *pool;
     static std::once_flag once;
-    std::call_once(once, [] {
-#if defined(__unix__) || defined(__APPLE__)
-        pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
-#endif
-    });
+    std::call_once(once, [] { in_each_fork([] { the_pool.store(nullptr); }); });
     auto made = std::make_unique<Pool>();
     if (the_pool.compare_exchange_strong(pool, made.get())) return *made.release();
     return *pool;

@@ -20,6 +20,10 @@ namespace dormie {
 // Two bounds, both linear in the sum of errors: slope * errors + constant.
 struct LinearBounds {
     double slope[2], constant[2];
+
+    double least(double errors) const {
+        return std::min(slope[0] * errors + constant[0], slope[1] * errors + constant[1]);
+    }
 };
 
 template <class T> class Rounding {
@@ -30,6 +34,10 @@ template <class T> class Rounding {
 
     // terms: the most additions of one dot product, if the row has as many non-zeros.
     Rounding(const Machine &m, const PointSizes &sizes, const RowTraits &row, ptrdiff_t terms) : m_(&m) {
+        if (by_differences(m.kernel.kind)) {
+            set_errors_of_differences(sizes, row);
+            return;
+        }
         const double d = double(m.features);
         // What rounding below the normal range may add to a norm; squares leave the range of doubles at 2^-511.
         const double tiny = d * std::fmax(least_normal, 0x1p-400);
@@ -43,7 +51,7 @@ template <class T> class Rounding {
         const double of_size = (row.scale == 1 ? 4 : 8) * unit + (std::min(d, chunk + d / chunk) + 16) * 0x1p-53;
         slack_ = scale * (of_products * x * s + d * least_normal) + of_size * size;
         set_term_errors(size + slack_);
-        if (m.kernel.kind == KernelKind::rbf)
+        if (is_radial(m.kernel))
             set_near_errors(of_products + 2 * of_size, std::abs(row.offset), tiny * (x + s) + d * least_normal);
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
         const double root = std::sqrt(most);
@@ -51,20 +59,22 @@ template <class T> class Rounding {
                   m.kernel.degree <= 1000 && sizes.offset < most && (scale == 0 || (scale > 1 / most && scale < most));
     }
 
-    // Of an rbf row whose squared distances are sums of squared differences: |x - s|^2 has a relative error of some
-    // units, so that z = -v is off by share z, and z 2^-z is nowhere more than 0.531. Rounding the mapped row moves it
-    // by up to 3 units of its norm; K changes nowhere faster than sqrt(2 gamma / e) a unit of length.
-    static Rounding of_distances(const Machine &m, const RowTraits &row) {
+    // Of a row of a radial kernel whose squared distances are sums of squared differences: |x - s|^2 has a relative
+    // error of some units, so that t is off by share t, and -t f'(t) is nowhere more than 0.37 (distance_kernels.py).
+    // Rounding the mapped row moves it by up to 3 units of its norm; K changes nowhere faster than `steepness` a unit
+    // of length. Where squares overflow, a rational quadratic kernel, alone of these, need not be 0.
+    static Rounding of_distances(const Machine &m, const PointSizes &sizes, const RowTraits &row) {
         const double d = double(m.features), share = gamma(std::min(d, chunk + d / chunk) + 10);
         Rounding rounding(m);
-        rounding.near_ = 2 * exp2_error_units * unit * 1.000001;
-        rounding.spread_ = 1.001 * (ln2 * share * 0.531 + d * m.kernel.gamma * least_normal);
-        if (m.center)
-            rounding.spread_ += 0.86 * std::sqrt(m.kernel.gamma) * 3 * unit * (row.norm + Margin::lost_length);
+        const ValueErrors own = rounding.of_function();
+        rounding.near_ = own.relative < 0.25 ? own.relative * (1 + 2 * own.relative) * 1.000001 : infinity;
+        rounding.spread_ = 1.001 * (share * 0.369 + own.spread + d * m.kernel.gamma * least_normal);
+        if (m.center) rounding.spread_ += rounding.steepness() * 3 * unit * (row.norm + Margin::lost_length);
         rounding.per_term_ = infinity;
         rounding.most_lost_ = 1;
         rounding.top_ = 1;
-        rounding.usable_ = !row.far && d * unit < 0.01;
+        const bool in_range = row.norm + sizes.norm < std::sqrt(most) / 1e3;
+        rounding.usable_ = !row.far && d * unit < 0.01 && (in_range || m.kernel.kind != KernelKind::rational_quadratic);
         return rounding;
     }
 
@@ -128,9 +138,13 @@ template <class T> class Rounding {
     // or 1. largest_ bounds a value over its error size.
     void set_term_errors(double largest_v) {
         switch (m_->kernel.kind) {
-            case KernelKind::rbf: {
-                const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
-                per_term_ = exponent < 1 ? exponent * (1 + exponent) : infinity;
+            case KernelKind::rbf:
+            case KernelKind::matern32:
+            case KernelKind::matern52:
+            case KernelKind::rational_quadratic: {
+                const ValueErrors own = of_function();
+                const double exponent = slack_ * log_fall() + own.relative;
+                per_term_ = exponent < 1 && own.spread == 0 ? exponent * (1 + exponent) : infinity;
                 most_lost_ = 1;
                 break;
             }
@@ -143,6 +157,46 @@ template <class T> class Rounding {
                 largest_ = largest_v;
                 per_term_ = m_->kernel.degree * (slack_ + 2 * unit * largest_);
                 break;
+            default: break;  // by differences: see set_errors_of_differences
+        }
+    }
+
+    // What a radial function f adds to the error of its argument t, and how fast its logarithm falls with v.
+    struct ValueErrors {
+        double relative, spread;  // an error of K is at most relative K + spread
+    };
+    ValueErrors of_function() const {
+        constexpr double exp2 = 2 * exp2_error_units * unit;
+        switch (m_->kernel.kind) {
+            // z = sqrt(t) is off by a unit of itself and its exponent -z log2(e) by 2 more, where z f is nowhere more
+            // than 0.37, 0.84 or 1.18; the polynomials, sums of what is not negative, have 6 roundings.
+            case KernelKind::matern12: return {exp2, 0.37 * 4 * unit};
+            case KernelKind::matern32: return {exp2 + 6 * unit, 0.84 * 4 * unit};
+            case KernelKind::matern52: return {exp2 + 6 * unit, 1.18 * 4 * unit};
+            // 1 + t is rounded, which moves its logarithm by a unit; the exponent y = alpha log2(1 + t) is off by some
+            // units of itself, and y 2^-y is nowhere more than 0.531, so that K is off by as much times ln 2.
+            case KernelKind::rational_quadratic:
+                return {exp2 + 1.01 * m_->kernel.coef0 * unit, 0.37 * (log2_error_units + 4) * unit};
+            default: return {exp2, 0};
+        }
+    }
+    double log_fall() const {
+        switch (m_->kernel.kind) {
+            case KernelKind::matern32: return 0.5;
+            case KernelKind::matern52: return 1.0 / 6 * 1.000001;
+            case KernelKind::rational_quadratic: return m_->kernel.coef0;
+            default: return ln2;
+        }
+    }
+    // At least the steepest slope of K a unit of length: see distance_kernels.py.
+    double steepness() const {
+        const double root = std::sqrt(m_->kernel.gamma);
+        switch (m_->kernel.kind) {
+            case KernelKind::matern12: return root;
+            case KernelKind::matern32: return 0.368 * root;
+            case KernelKind::matern52: return 0.281 * root;
+            case KernelKind::rational_quadratic: return std::sqrt(2 * m_->kernel.coef0) * root * 1.000001;
+            default: return 0.86 * root;
         }
     }
 
@@ -151,10 +205,65 @@ template <class T> class Rounding {
     // z = -v, v is off by at most share (p + o) + rest, o <= 2p + 2z because sqrt(o) <= sqrt(p) + sqrt(z), and z 2^-z
     // is nowhere more than 0.531. So a value K is off by at most near_ K + spread_.
     void set_near_errors(double share, double p, double rest) {
+        if (m_->kernel.kind != KernelKind::rbf) return set_near_errors_of_others(3 * share * p + rest, 2 * share);
         const double exponent = slack_ * ln2 + 2 * exp2_error_units * unit;
         if (!(exponent < 0.5)) return;
         near_ = (1 + exponent) * (ln2 * (3 * share * p + rest) * 1.000001 + 2 * exp2_error_units * unit);
         spread_ = (1 + exponent) * (1 + 2 * exponent) * ln2 * share * 2 * 0.531;
+    }
+
+    // The same for other radial kernels, with t off by at most start + share t. The logarithm of a rational quadratic
+    // one is then off by alpha (start + share), as 1 + t is at least 1 and t. That of a Matern kernel falls by less
+    // than `log_fall` for a unit of t, and by no more than z for t / 2 at z = sqrt(t): it is off by fall start + share
+    // z (an error of t by a share moves z by half of that). With r the relative part of the error of the logarithm and
+    // s z the rest, K times either is at most (1 + 2r) r K + 2 s max(z K e^(s z)), and the last is below 1.6 for s <
+    // 0.1.
+    void set_near_errors_of_others(double start, double share) {
+        const ValueErrors own = of_function();
+        if (m_->kernel.kind == KernelKind::rational_quadratic) {
+            const double moved = start + share, exponent = m_->kernel.coef0 * moved * (1 + 2 * moved) + own.relative;
+            if (moved < 0.1 && exponent < 0.4)
+                near_ = exponent * (1 + 2 * exponent) * 1.000001, spread_ = 2 * own.spread;
+            return;
+        }
+        const double exponent = log_fall() * start + own.relative;
+        if (!(exponent < 0.4 && share < 0.1)) return;
+        near_ = exponent * (1 + 2 * exponent) * 1.000001;
+        spread_ = 3.2 * (share + 4 * unit);
+    }
+
+    // Of kernels that are worked out by differences. Coordinates are rounded to T, and those of a mapped row
+    // beforehand: each by a share `moved` of itself. A sum A over coordinates, of terms that are not negative, then has
+    // a relative error `share` besides what that moves it by:
+    //   laplacian      |x - s| moves by moved (|x| + |s|), and the sum of these is at most sqrt(d) times the norms
+    //   chi2           (x - s)^2 / (x + s) moves by at most 2 moved |x - s|
+    //   matern 1/2     the distance itself moves by moved times the norms, so z does, too
+    // so that the exponent z = g A of the first two, or g^(1/2) A^(1/2) of the last, is off by start + share z, and
+    // with s z the relative part, z e^-z <= 0.37 as above. Only additive chi2 has no exponent.
+    void set_errors_of_differences(const PointSizes &sizes, const RowTraits &row) {
+        const double d = double(m_->features), g = m_->kernel.gamma;
+        const double tiny = d * std::fmax(least_normal, 0x1p-400);
+        const double moved = (sizeof(T) == 4 ? unit : 0) + (m_->center ? 5 * 0x1p-53 : 0);
+        const double norms = (row.norm + sizes.norm + 2 * tiny) * 1.000001;
+        const double share = gamma(std::min(d, chunk + d / chunk) + 12);
+        const bool of_squares = m_->kernel.kind == KernelKind::matern12;
+        const double by =
+            of_squares ? norms : std::sqrt(d) * norms * (m_->kernel.kind == KernelKind::laplacian ? 1 : 2);
+        const double lost = 2 * d * least_normal;
+        slack_ = by * moved * 1.001 + (of_squares ? std::sqrt(lost) : lost);
+        usable_ = !row.lost && d * unit < 0.01 && norms < std::sqrt(most) / 1e3 && by < most / 1e7 &&
+                  g < std::sqrt(most) && g > 1 / std::sqrt(most);
+        if (m_->kernel.kind == KernelKind::additive_chi2) {
+            largest_ = top_ = std::sqrt(d) * norms;
+            per_term_ = slack_ + share * largest_;
+            return;
+        }
+        per_term_ = infinity;
+        most_lost_ = 1;
+        const double start = slack_ * (of_squares ? std::sqrt(g) : g) * 1.001 + 2 * exp2_error_units * unit;
+        if (!(start < 0.4 && share < 0.1)) return;
+        near_ = start * (1 + 2 * start) * 1.000001;
+        spread_ = 2 * 0.5 * (share + 4 * unit);
     }
 
     static constexpr double ln2 = 0.6931471805599455;  // rounded up

@@ -72,10 +72,9 @@ template <class Number>
 template <class T>
 const T *StridedRows<Number>::as(ptrdiff_t from, ptrdiff_t count, T *room) const {
     const Number *x = data_ + from * row_stride_;
-    const bool together = column_stride_ == 1 && (row_stride_ == d || n == 1);
     if constexpr (std::is_same_v<Number, T>)
-        if (together) return x;
-    if (together) {
+        if (together()) return x;
+    if (together()) {
         convert(x, count * d, room);
     } else if (column_stride_ == 1) {
         for (ptrdiff_t r = 0; r < count; r++) convert(x + r * row_stride_, d, room + r * d);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/sparse.hpp"
+#include "simd/ops.hpp"
 #include "simd/row_ops.hpp"
 
 namespace dormie {
@@ -19,6 +20,12 @@ struct NotFinite {
     double value;
 };
 
+// A negative coordinate, in a row of a kernel that takes none; the binding names the first.
+struct Negative {
+    ptrdiff_t row, column;
+    double value;  // as it is after the input map
+};
+
 class Rows {
   public:
     Rows(ptrdiff_t n, ptrdiff_t d) : n(n), d(d) {}
@@ -30,6 +37,9 @@ class Rows {
     // The same in float. Only where every number is one that float has.
     virtual const float *narrow(ptrdiff_t from, ptrdiff_t count, float *room) const = 0;
     virtual bool in_float() const = 0;
+
+    // Where so many rows lie in memory, if one below the other.
+    virtual Ahead place(ptrdiff_t, ptrdiff_t) const { return {}; }
 
     // One more vector of `to`: the non-zeros of row i. Of rows with at most `most_sparse_columns`.
     virtual void list(ptrdiff_t i, SparseVectors &to) const = 0;
@@ -49,9 +59,15 @@ template <class Number> class StridedRows final : public Rows {
     const double *wide(ptrdiff_t from, ptrdiff_t count, double *room) const override;
     const float *narrow(ptrdiff_t from, ptrdiff_t count, float *room) const override;
     bool in_float() const override { return is_in_float<Number>; }
+    Ahead place(ptrdiff_t from, ptrdiff_t count) const override {
+        if (!together()) return {};
+        return {reinterpret_cast<const char *>(data_ + from * row_stride_),
+                count * row_stride_ * ptrdiff_t(sizeof(Number))};
+    }
     void list(ptrdiff_t i, SparseVectors &to) const override;
 
   private:
+    bool together() const { return column_stride_ == 1 && (row_stride_ == d || n == 1); }
     template <class T> const T *as(ptrdiff_t from, ptrdiff_t count, T *room) const;
     const double *wide_row(ptrdiff_t i, std::vector<double> &room) const;
 

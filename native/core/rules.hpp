@@ -1,5 +1,6 @@
 // How outputs become an answer, and whether a box of intervals settles it. The twin of machine/rules, which explains.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -51,13 +52,13 @@ class Judge {
         return settle(box_.set(interval).widen(margin, norm).ends());
     }
 
-    // The answer of outputs without an interval.
+    // The answer of outputs without an interval. Outputs that are answers themselves must be finite.
     int answer(const double *g) {
         switch (rule_.kind) {
             case RuleKind::sign: return rule_.zero_is_second ? g[0] >= 0 : g[0] > 0;
             case RuleKind::vote: return rule_.break_ties ? confident(g) : voted(g);
             case RuleKind::argmax: return largest(g);
-            case RuleKind::value: return 0;
+            case RuleKind::value: return are_finite(g) ? 0 : unsettled;
         }
         return unsettled;
     }
@@ -102,6 +103,10 @@ class Judge {
         for (int k = 0; k < rule_.classes; k++)
             if (k != winner && !(low[winner] > high[k])) return unsettled;
         return winner;
+    }
+
+    bool are_finite(const double *g) const {
+        return std::all_of(g, g + outputs_, [](double value) { return std::isfinite(value); });
     }
 
     int voted(const double *g) {

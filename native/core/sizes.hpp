@@ -20,6 +20,7 @@ struct RowTraits {
     double scale, offset;  // of v: see kernel.hpp
     bool far;              // see far_out
     bool lost;             // see norm_lost
+    double reach = norm;   // what margins are functions of: the norm, or more where rows are prepared
 };
 
 }  // namespace dormie

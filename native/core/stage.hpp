@@ -1,11 +1,14 @@
 // What the cascade knows of a stage: a method over a machine, with the thresholds or the caution it is to go by.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/laid_out.hpp"
 #include "core/machine.hpp"
+#include "core/rules.hpp"
 #include "core/team.hpp"
 
 namespace dormie {
@@ -15,6 +18,21 @@ struct Verdicts {
     int32_t *answers;      // or `unsettled`
     int32_t *evaluations;  // of the kernel
     double *values;        // rows x outputs where the outputs are the answer, else null
+
+    void keep(int r, const double *outputs, ptrdiff_t count) const {
+        if (values) std::copy_n(outputs, count, values + r * count);
+    }
+
+    // The rows that are unsettled, of so many. Without a branch: which ones they are nobody can predict.
+    void list_open(int rows, std::vector<int> &open) const {
+        open.resize(size_t(rows));
+        size_t found = 0;
+        for (int r = 0; r < rows; r++) {
+            open[found] = r;
+            found += answers[r] == unsettled;
+        }
+        open.resize(found);
+    }
 };
 
 // A stage at work in one thread: what it needs for a block of rows.

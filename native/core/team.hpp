@@ -80,20 +80,26 @@ class Team {
     Team of(int threads) const { return {call_, threads}; }
     bool should_stop() const { return call_.should_stop(); }
 
-    // Runs work(from, to, worker) for pieces of 0 .. count, each of at most `most` numbers, in any order; worker <
-    // threads() tells the threads apart. Then end(worker), once in each. The first exception is thrown again here.
-    template <class Work, class End> void share(ptrdiff_t count, ptrdiff_t most, const Work &work, const End &end) {
+    // Runs work(from, to, worker) for pieces of 0 .. count, in any order; worker < threads() tells the threads apart.
+    // Then end(worker), once in each. The first exception is thrown again here. A piece is several times `unit`, at
+    // most `most`; towards the end it is `unit`, so that no thread waits long for another.
+    template <class Work, class End>
+    void share(ptrdiff_t count, ptrdiff_t unit, ptrdiff_t most, const Work &work, const End &end) {
         std::atomic<ptrdiff_t> next{0};
-        run(int(std::min<ptrdiff_t>(threads_, (count + most - 1) / most)), [&](int worker) {
-            for (ptrdiff_t from = next.fetch_add(most); from < count; from = next.fetch_add(most)) {
+        run(int(std::min<ptrdiff_t>(threads_, (count + unit - 1) / unit)), [&](int worker) {
+            for (ptrdiff_t from = next.load(); from < count; from = next.load()) {
+                const ptrdiff_t fair = (count - from) / (unit * threads_ * pieces_left);
+                const ptrdiff_t to = std::min(from + unit * std::clamp<ptrdiff_t>(fair, 1, most / unit), count);
+                if (!next.compare_exchange_weak(from, to)) continue;
                 if (call_.should_stop()) return;
-                work(from, std::min(from + most, count), worker);
+                work(from, to, worker);
             }
             end(worker);
         });
     }
-    template <class Work> void share(ptrdiff_t count, ptrdiff_t most, const Work &work) {
-        share(count, most, work, [](int) {});
+    // In pieces of one size.
+    template <class Work> void share(ptrdiff_t count, ptrdiff_t unit, const Work &work) {
+        share(count, unit, unit, work, [](int) {});
     }
 
     // Runs work(worker) in up to so many threads at once.
@@ -119,6 +125,8 @@ class Team {
     }
 
   private:
+    static constexpr ptrdiff_t pieces_left = 2;  // for each thread: a piece is this part of what is left
+
     Call &call_;
     const int threads_;
 };

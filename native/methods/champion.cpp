@@ -156,7 +156,7 @@ class Champion::ProofPass final : public Pass {
             const int place = pairs_.place(r);
             const RowTraits &row = pairs_.row(r);
             const MiddleRadius found = pairs_.interval(r);
-            const bool proved = one.contender().wins(found, row.norm) && !c_.may_overflow(row);
+            const bool proved = one.contender().wins(found, row.reach) && !c_.may_overflow(row);
             verdicts.answers[place] = proved ? k : unsettled;
             verdicts.evaluations[place] += int32_t(one.count());
             guess_[place] = proved ? none : one.contender().beaten_by(found.middle);

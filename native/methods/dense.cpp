@@ -64,7 +64,6 @@ template <class T, ArgumentForm form> class CertifiedFullSum final : public Full
         void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
             std::fill_n(verdicts.evaluations, rows.count(), int32_t(m_.points_count));
             if (one_output_ && team.threads() == 1 && one_output_->is_quicker_for(rows)) {
-                close_.clear();
                 one_output_->settle(rows, *one_sums_, judge_, verdicts.answers, close_);
                 if (close_.empty() || !sums_.evaluate(of_, rows, close_.data(), int(close_.size()), team)) return;
             } else if (!sums_.evaluate(of_, rows, team)) {
@@ -72,9 +71,8 @@ template <class T, ArgumentForm form> class CertifiedFullSum final : public Full
             }
             for (int r = 0; r < sums_.count(); r++) {
                 const MiddleRadius found = sums_.interval(r);
-                verdicts.answers[sums_.place(r)] = judge_.settle(found, m_.margin, sums_.row(r).norm);
-                if (verdicts.values)
-                    std::copy_n(found.middle, m_.outputs, verdicts.values + sums_.place(r) * m_.outputs);
+                verdicts.answers[sums_.place(r)] = judge_.settle(found, m_.margin, sums_.row(r).reach);
+                verdicts.keep(sums_.place(r), found.middle, m_.outputs);
             }
         }
 
@@ -89,21 +87,24 @@ template <class T, ArgumentForm form> class CertifiedFullSum final : public Full
     };
 };
 
-// By the sum in float alone.
+// By the sum in float alone. Outputs that are asked for stay open where they leave the range of floats.
 class FloatFullSum final : public FullSumStage<float, ArgumentForm::products> {
   public:
-    using FullSumStage::FullSumStage;
-    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Answers>(dense_, rows); }
+    FloatFullSum(std::shared_ptr<const void> owner, const Dense &dense, bool outputs)
+        : FullSumStage(std::move(owner), dense), machine_(outputs ? dense.values_machine() : dense.machine()) {}
+
+    const Machine &machine() const override { return machine_; }
+    std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Answers>(machine_, dense_, rows); }
 
   private:
     class Answers final : public Pass {
       public:
-        Answers(const Dense &dense, int rows)
-            : of_{dense.machine(), dense.packed<float, ArgumentForm::products>()},
+        Answers(const Machine &machine, const Dense &dense, int rows)
+            : of_{machine, dense.packed<float, ArgumentForm::products>()},
               m_(of_.machine),
               sums_(m_, rows),
               judge_(m_.rule, m_.outputs) {
-            if (!OneOutput<float>::serves(m_)) return;
+            if (!OneOutput<float>::sums(m_)) return;
             one_output_.emplace(m_, of_.packed, of_.packed.panel_weights, m_.points_count, 0.0);
             one_sums_.emplace(one_output_->make_sums(rows));
         }
@@ -111,9 +112,13 @@ class FloatFullSum final : public FullSumStage<float, ArgumentForm::products> {
         void decide(const LaidOut &rows, Team &team, const Verdicts &verdicts) override {
             std::fill_n(verdicts.evaluations, rows.count(), int32_t(m_.points_count));
             if (one_output_ && team.threads() == 1 && one_output_->is_quicker_for(rows))
-                return one_output_->answer(rows, *one_sums_, judge_, verdicts.answers);
+                return one_output_->answer(rows, *one_sums_, judge_, verdicts);
             if (!sums_.evaluate(of_, rows, team)) return;
-            for (int r = 0; r < rows.count(); r++) verdicts.answers[r] = judge_.answer(sums_.interval(r).middle);
+            for (int r = 0; r < rows.count(); r++) {
+                const double *outputs = sums_.interval(r).middle;
+                verdicts.answers[r] = judge_.answer(outputs);
+                verdicts.keep(r, outputs, m_.outputs);
+            }
         }
 
       private:
@@ -124,6 +129,8 @@ class FloatFullSum final : public FullSumStage<float, ArgumentForm::products> {
         std::optional<OneOutput<float>> one_output_;
         std::optional<OneOutput<float>::Sums> one_sums_;
     };
+
+    const Machine &machine_;
 };
 
 // The outputs in double, unless products lose so much that differences are better, or numbers leave the range of
@@ -145,7 +152,7 @@ template <ArgumentForm form> class OutputsFullSum final : public FullSumStage<do
             std::fill_n(verdicts.evaluations, rows.count(), int32_t(dense_.machine().points_count));
             if (!sums_.evaluate(of_, rows, team)) return;
             for (int r = 0; r < rows.count(); r++) {
-                std::copy_n(sums_.interval(r).middle, c, verdicts.values + r * c);
+                verdicts.keep(r, sums_.interval(r).middle, c);
                 const bool by_differences = form == ArgumentForm::differences;
                 verdicts.answers[r] =
                     (by_differences ? rows.traits(r).far : dense_.cancels(rows.traits(r))) ? unsettled : 0;
@@ -185,18 +192,19 @@ std::vector<std::shared_ptr<const Stage>> Dense::certified_stages(std::shared_pt
         stages.push_back(std::make_shared<CertifiedFullSum<float, ArgumentForm::products>>(owner, *this));
     if (!points_cancel<double>())
         stages.push_back(std::make_shared<CertifiedFullSum<double, ArgumentForm::products>>(owner, *this));
-    if (is_rbf()) stages.push_back(std::make_shared<CertifiedFullSum<double, ArgumentForm::differences>>(owner, *this));
+    if (has_both_forms())
+        stages.push_back(std::make_shared<CertifiedFullSum<double, ArgumentForm::differences>>(owner, *this));
     return stages;
 }
 
-std::vector<std::shared_ptr<const Stage>> Dense::float_stages(std::shared_ptr<const void> owner) const {
-    return {std::make_shared<FloatFullSum>(owner, *this)};
+std::vector<std::shared_ptr<const Stage>> Dense::float_stages(std::shared_ptr<const void> owner, bool outputs) const {
+    return {std::make_shared<FloatFullSum>(owner, *this, outputs)};
 }
 
 std::vector<std::shared_ptr<const Stage>> Dense::output_stages(std::shared_ptr<const void> owner) const {
     std::vector<std::shared_ptr<const Stage>> stages{
         std::make_shared<OutputsFullSum<ArgumentForm::products>>(owner, *this)};
-    if (is_rbf()) stages.push_back(std::make_shared<OutputsFullSum<ArgumentForm::differences>>(owner, *this));
+    if (has_both_forms()) stages.push_back(std::make_shared<OutputsFullSum<ArgumentForm::differences>>(owner, *this));
     return stages;
 }
 
@@ -237,7 +245,8 @@ template <class T> void Dense::interval(const Rows &rows, Team &team, double *mi
                    if constexpr (!std::is_same_v<T, double>) return;
                    space.poor.clear();
                    for (int r = 0; r < block.count(); r++)
-                       if (is_rbf() && !block.traits(r).far && cancels(block.traits(r))) space.poor.push_back(r);
+                       if (has_both_forms() && !block.traits(r).far && cancels(block.traits(r)))
+                           space.poor.push_back(r);
                    if (space.poor.empty()) return;
                    if (!space.by_differences)
                        space.by_differences = std::make_unique<BlockSums<double, true, ArgumentForm::differences>>(

@@ -1,6 +1,6 @@
 // The dense stage: every term of every row, in float with a rigorous radius, then in double for what that leaves open,
-// and for rbf, whose exponents cancel far from the origin, by differences. What even that leaves open is for the
-// source's own sum to decide (source_sum.hpp).
+// and for radial kernels, whose exponents cancel far from the origin, by differences. What even that leaves open is for
+// the source's own sum to decide (source_sum.hpp).
 #pragma once
 #include <memory>
 #include <mutex>
@@ -27,10 +27,10 @@ class Dense {
     void prepare() const;
 
     // What decides rows, one after the other: certified in float, double and by differences; or by float alone; or in
-    // double, with the outputs as answers whatever the rule is, for rows whose numbers stay in range. They keep
-    // `owner`, which has this, alive.
+    // double, with the outputs as answers whatever the rule is, for rows whose numbers stay in range. Those are the
+    // answers of float, too, if `outputs` are asked for. They keep `owner`, which has this, alive.
     std::vector<std::shared_ptr<const Stage>> certified_stages(std::shared_ptr<const void> owner) const;
-    std::vector<std::shared_ptr<const Stage>> float_stages(std::shared_ptr<const void> owner) const;
+    std::vector<std::shared_ptr<const Stage>> float_stages(std::shared_ptr<const void> owner, bool outputs) const;
     std::vector<std::shared_ptr<const Stage>> output_stages(std::shared_ptr<const void> owner) const;
 
     // G in T and a radius that reaches the real value, each rows x outputs; in double, by differences where products
@@ -45,9 +45,9 @@ class Dense {
     // The points in tiles, as one form in one number type has them, laid out when first needed.
     template <class T, ArgumentForm form> const Packed<T> &packed() const;
 
-    // Whether a row's inner products lose so much that they will not do: for rbf, more than differences do; else, all.
+    // Whether a row's inner products lose so much that they will not do: see products_cancel.
     bool cancels(const RowTraits &row) const;
-    bool is_rbf() const { return machine_.kernel.kind == KernelKind::rbf; }
+    bool has_both_forms() const { return dormie::has_both_forms(machine_.kernel); }
 
   private:
     template <class T> struct Layout {
@@ -55,8 +55,8 @@ class Dense {
         std::unique_ptr<Packed<T>> packed;
     };
 
-    // Whether inner products in T tell nothing of most points: of an rbf row as far out as they are, rounding may turn
-    // any kernel value into any other.
+    // Whether inner products in T tell nothing of most points: of a row of a radial kernel as far out as they are,
+    // rounding may turn any kernel value into any other.
     template <class T> bool points_cancel() const;
 
     const Machine machine_, values_;

@@ -201,7 +201,7 @@ class FastStopping::Block {
     template <class Judged> void judge(int r, const Judged &judged) {
         if (!may_settle(r, 0)) return;
         const LowHigh ends = interval(r);
-        const int answer = judge_.settle(ends, f_.machine_.margin, block_.row(r).norm);
+        const int answer = judge_.settle(ends, f_.machine_.margin, block_.row(r).reach);
         judged(place(r), answer, ends);
         if (answer == unsettled) return;
         rows_[r].settled = true;

@@ -9,6 +9,7 @@
 #include "core/interval.hpp"
 #include "core/rounding.hpp"
 #include "core/rules.hpp"
+#include "tiles/panel.hpp"
 #include "tiles/row_block.hpp"
 
 namespace dormie {
@@ -113,7 +114,7 @@ class Geometry::Block {
             if (settled_[r]) continue;
             if (!clearly_open(r)) {
                 const MiddleRadius found = interval(r);
-                const int answer = judge_.settle(found, g_.machine_.margin, rows_.row(r).norm);
+                const int answer = judge_.settle(found, g_.machine_.margin, rows_.row(r).reach);
                 judged(place(r), answer, found.middle);
                 settled_[r] = answer != unsettled;
             }
@@ -191,9 +192,8 @@ class Geometry::Block {
         rows_.products(g_.packed_, tile, 1, values_.get());
         for (int r = 0; r < rows_.count(); r++) {
             const RowTraits &row = rows_.row(r);
-            ops<double>().kernel_values(g_.machine_.kernel.kind, g_.machine_.kernel.degree, {row.scale, row.offset, 0},
-                                        g_.packed_.lane_offset.get() + tile * W,
-                                        values_.get() + ptrdiff_t(r) * panel_stride<double>, nullptr, W);
+            evaluate_row<double>(g_.machine_, row, 0, g_.packed_.lane_offset.get() + tile * W, W,
+                                 values_.get() + ptrdiff_t(r) * panel_stride<double>, nullptr);
         }
     }
 
@@ -288,7 +288,7 @@ class Geometry::Landmarks final : public Stage {
             while (open && block_.done() < l_.budget_ && !team.should_stop()) {
                 block_.advance(l_.budget_);
                 open = block_.settle([&](int r, int answer, const double *middle) {
-                    if (verdicts.values) std::copy_n(middle, c, verdicts.values + r * c);
+                    verdicts.keep(r, middle, c);
                     if (answer == unsettled) return;
                     verdicts.answers[r] = answer;
                     verdicts.evaluations[r] = int32_t(block_.done());

@@ -78,11 +78,9 @@ class ReducedSet::Block {
         }
     }
 
-    // Judges every row at a level: judged(place in the block, answer); outputs are written where they are the answer.
-    // Returns whether any row is left open; those stay, unless it is the last level.
-    template <class Judged>
+    // Judges every row at a level. Returns whether any row is left open; those stay, unless it is the last level.
     bool settle(const Level &level, double caution, bool by_champion, const LargestOutput::QuickGap *quick,
-                double *values, const Judged &judged) {
+                const Verdicts &verdicts) {
         open_.clear();
         for (int r = 0; r < count(); r++) {
             // What breaks ties may overflow in outputs that are not worked out: certainty takes all of them.
@@ -92,10 +90,11 @@ class ReducedSet::Block {
             if (level.largest) answer = largest(level, caution, quick, r);
             if (answer == unsettled && !(searching && by_champion) && !level.largest) {
                 const MiddleRadius found = interval(level, caution, r);
-                answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).norm);
-                if (values) std::copy_n(found.middle, s_.machine_.outputs, values + place(r) * s_.machine_.outputs);
+                answer = judge_.settle(found, s_.machine_.margin, rows_.row(r).reach);
+                verdicts.keep(place(r), found.middle, s_.machine_.outputs);
             }
-            judged(place(r), answer);
+            verdicts.answers[place(r)] = answer;
+            verdicts.evaluations[place(r)] = int32_t(level.size);
             if (answer == unsettled) open_.push_back(r);
         }
         if (open_.empty() || &level == &s_.levels_.back()) return false;
@@ -261,13 +260,8 @@ class ReducedSet::Levels final : public Stage {
             // The first level of most rows is settled quickly; what is close is judged with care, and what is open goes
             // on to the other levels.
             std::fill_n(verdicts.evaluations, rows.count(), int32_t(l_.s_.levels_.front().size));
-            left_.clear();
             l_.one_output_->settle(rows, *sums_, judge_, verdicts.answers, left_);
-            if (l_.s_.levels_.size() > 1) {
-                left_.clear();
-                for (int r = 0; r < rows.count(); r++)
-                    if (verdicts.answers[r] == unsettled) left_.push_back(r);
-            }
+            if (l_.s_.levels_.size() > 1) verdicts.list_open(rows.count(), left_);
             if (left_.empty()) return;
             block().start(rows, left_.data(), int(left_.size()));
             walk(team, verdicts);
@@ -285,12 +279,7 @@ class ReducedSet::Levels final : public Stage {
                 if (block_->count() >= ask_from && team.should_stop()) return;
                 block_->advance(level);
                 const LargestOutput::QuickGap *quick = l_.quick_gaps_.empty() ? nullptr : &l_.quick_gaps_[j];
-                const bool open =
-                    block_->settle(level, l_.caution_, l_.by_champion_, quick, verdicts.values, [&](int r, int answer) {
-                        verdicts.answers[r] = answer;
-                        verdicts.evaluations[r] = int32_t(level.size);
-                    });
-                if (!open) return;
+                if (!block_->settle(level, l_.caution_, l_.by_champion_, quick, verdicts)) return;
             }
         }
 

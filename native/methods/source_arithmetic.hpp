@@ -48,9 +48,17 @@ inline double power(double base, int degree) {
     return result;
 }
 
-// argument: what the kernel function is applied to, an inner product or a squared distance.
+// argument: what the kernel function is applied to, an inner product, a squared distance or a sum of differences.
 inline double source_kernel_value(const Kernel &k, double argument) {
+    const double t = k.gamma * argument, z = is_radial(k) ? std::sqrt(t) : 0;
     switch (k.kind) {
+        case KernelKind::matern12: return std::exp(-z);
+        case KernelKind::matern32: return (1 + z) * std::exp(-z);
+        case KernelKind::matern52: return (1 + z + t / 3) * std::exp(-z);
+        case KernelKind::rational_quadratic: return std::exp(-k.coef0 * std::log1p(t));
+        case KernelKind::laplacian:
+        case KernelKind::chi2: return std::exp(-k.gamma * argument);
+        case KernelKind::additive_chi2: return -argument;
         case KernelKind::linear: return argument;
         case KernelKind::rbf: return std::exp(-k.gamma * argument);
         case KernelKind::sigmoid: return std::tanh(k.gamma * argument + k.coef0);

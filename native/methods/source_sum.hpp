@@ -34,8 +34,9 @@ class SourceSum {
     void map_row(bool sparse, Workspace &space) const;
     void apply_steps(bool sparse, double *x) const;
     void kernel_values(Workspace &space) const;
-    template <bool distances>
-    void arguments_in_order(const double *x, const double *s, int several, double *arguments) const;
+    template <class Term>
+    void arguments_in_order(const Term &term, const double *x, const double *s, int several, double *arguments) const;
+    void arguments_of(const double *x, const double *s, int several, double *arguments) const;
     double argument_by_blas(Workspace &space, const double *s) const;
 
     const Machine machine_;

@@ -88,7 +88,7 @@ void SparseSourceSum::map_row(bool sparse, Workspace &space) const {
 
 void SparseSourceSum::kernel_values(Workspace &space) const {
     const SparseVector x = space.row[0];
-    const bool distances = machine_.kernel.kind == KernelKind::rbf;
+    const bool distances = is_radial(machine_.kernel);
     for (ptrdiff_t i = 0; i < machine_.points_count; i++) {
         SparseVector s = machine_.sparse[i];
         if (!unit_constants_.empty()) s.values = unit_values_.data() + machine_.sparse.starts[i];

@@ -109,24 +109,31 @@ template <class T> class CertifiedSparseSum final : public SparseStage {
         return row_by_row<T, true>(
             sum_, [&m, judge = Judge(m.rule, m.outputs)](int r, const RowTraits &row, const MiddleRadius &found,
                                                          const Verdicts &verdicts) mutable {
-                verdicts.answers[r] = judge.settle(found, m.margin, row.norm);
-                if (verdicts.values) std::copy_n(found.middle, m.outputs, verdicts.values + r * m.outputs);
+                verdicts.answers[r] = judge.settle(found, m.margin, row.reach);
+                verdicts.keep(r, found.middle, m.outputs);
             });
     }
 };
 
-// By the sum in float alone.
+// By the sum in float alone. Outputs that are asked for stay open where they leave the range of floats.
 class FloatSparseSum final : public SparseStage {
   public:
-    using SparseStage::SparseStage;
+    FloatSparseSum(std::shared_ptr<const void> owner, const SparseSum &sum, bool outputs)
+        : SparseStage(std::move(owner), sum), machine_(outputs ? sum.values_machine() : sum.machine()) {}
+
+    const Machine &machine() const override { return machine_; }
     std::unique_ptr<Pass> pass(int) const override {
-        const Machine &m = sum_.machine();
+        const Machine &m = machine_;
         return row_by_row<float, false>(
-            sum_, [judge = Judge(m.rule, m.outputs)](int r, const RowTraits &, const MiddleRadius &found,
-                                                     const Verdicts &verdicts) mutable {
+            sum_, [&m, judge = Judge(m.rule, m.outputs)](int r, const RowTraits &, const MiddleRadius &found,
+                                                         const Verdicts &verdicts) mutable {
                 verdicts.answers[r] = judge.answer(found.middle);
+                verdicts.keep(r, found.middle, m.outputs);
             });
     }
+
+  private:
+    const Machine &machine_;
 };
 
 // The outputs in double, unless products lose too much, or numbers leave the range of doubles: those rows stay open.
@@ -138,8 +145,7 @@ class OutputsSparseSum final : public SparseStage {
         const SparseSum &sum = sum_;
         return row_by_row<double, false>(
             sum, [&sum](int r, const RowTraits &row, const MiddleRadius &found, const Verdicts &verdicts) {
-                const ptrdiff_t c = sum.machine().outputs;
-                std::copy_n(found.middle, c, verdicts.values + r * c);
+                verdicts.keep(r, found.middle, sum.machine().outputs);
                 verdicts.answers[r] = sum.cancels(row) ? unsettled : 0;
             });
     }
@@ -178,8 +184,9 @@ std::vector<std::shared_ptr<const Stage>> SparseSum::certified_stages(std::share
     return stages;
 }
 
-std::vector<std::shared_ptr<const Stage>> SparseSum::float_stages(std::shared_ptr<const void> owner) const {
-    return {std::make_shared<FloatSparseSum>(owner, *this)};
+std::vector<std::shared_ptr<const Stage>> SparseSum::float_stages(std::shared_ptr<const void> owner,
+                                                                  bool outputs) const {
+    return {std::make_shared<FloatSparseSum>(owner, *this, outputs)};
 }
 
 std::vector<std::shared_ptr<const Stage>> SparseSum::output_stages(std::shared_ptr<const void> owner) const {

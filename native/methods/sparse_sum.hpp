@@ -28,7 +28,7 @@ class SparseSum {
     // As of Dense.
     void prepare() const;
     std::vector<std::shared_ptr<const Stage>> certified_stages(std::shared_ptr<const void> owner) const;
-    std::vector<std::shared_ptr<const Stage>> float_stages(std::shared_ptr<const void> owner) const;
+    std::vector<std::shared_ptr<const Stage>> float_stages(std::shared_ptr<const void> owner, bool outputs) const;
     std::vector<std::shared_ptr<const Stage>> output_stages(std::shared_ptr<const void> owner) const;
 
     // G in double and a radius that reaches the real value, each rows x outputs; infinite where inner products lose so

@@ -176,7 +176,7 @@ void Tree::lay_out_node(ptrdiff_t number) {
     to[machine_.features] = 1;  // times a row's offset
     Node &node = nodes_[number];
     node.threshold = b_.thresholds[number];
-    node.terms = {terms.scale, terms.offset, 0};
+    node.terms = {terms.scale, terms.offset, 0, machine_.kernel.coef0};
     for (int side = 0; side < 2; side++) {
         const int64_t child = b_.children[2 * number + side];
         node.children[side] = int32_t(child);
@@ -220,7 +220,7 @@ class Tree::Descent final : public Stage {
                 verdicts.answers[r] =
                     finite ? judge_.settle(MiddleRadius{g, d_.half_widths_ + terminal * c}) : unsettled;
                 verdicts.evaluations[r] = int32_t(d_.t_.depth_of(terminal));
-                if (verdicts.values) std::copy_n(g, c, verdicts.values + r * c);
+                verdicts.keep(r, g, c);
             });
         }
 

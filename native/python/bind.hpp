@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/laid_out.hpp"
 #include "core/machine.hpp"
 #include "core/rows.hpp"
 #include "core/rules.hpp"
@@ -33,6 +35,7 @@ namespace dormie {
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Columns = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IndexMatrix = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
@@ -156,9 +159,13 @@ inline bool ctrl_c() {
 }
 
 // Names the first value that is not finite, whichever thread came upon one.
-[[noreturn]] inline void raise_not_finite(const Rows &rows) {
+[[noreturn]] inline void raise_not_finite(const Machine &machine, const Rows &rows) {
+    std::vector<double> room(size_t(rows.d));
     for (ptrdiff_t i = 0; i < rows.n; i++) try {
-            rows.require_finite(i);
+            if (machine.preparation)
+                machine.preparation->require_finite(rows.wide(i, 1, room.data()), i);
+            else
+                rows.require_finite(i);
         } catch (const NotFinite &bad) {
             const std::string what = std::isnan(bad.value) ? "NaN" : "infinite";
             throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) +
@@ -167,6 +174,96 @@ inline bool ctrl_c() {
         }
     throw nb::value_error("rows changed while they were read");
 }
+
+// Names the first negative value, whichever thread came upon one.
+[[noreturn]] inline void raise_negative(const Machine &machine, const Rows &rows) {
+    LaidOut block(machine, 1, {false, true});
+    for (ptrdiff_t i = 0; i < rows.n; i++) try {
+            block.read(rows, i, 1);
+        } catch (const Negative &bad) {
+            char value[32];
+            std::snprintf(value, sizeof value, "%.6g", bad.value);
+            throw nb::value_error(("row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column) +
+                                   " is " + value +
+                                   ", negative once it is scaled; the chi-squared kernels take counts and shares: clip "
+                                   "such values at 0, or train with another kernel")
+                                      .c_str());
+        }
+    throw nb::value_error("rows changed while they were read");
+}
+
+// A preparation whose arrays are kept alive. Before anything reads them, its steps are known to fit each other.
+class KeptPreparation {
+  public:
+    // Of each step its numbers (kind, at, columns, result, first, second, stretch), the values, and which columns.
+    KeptPreparation(ptrdiff_t columns, Matrix numbers, const nb::typed<nb::list, Vector> &values,
+                    const nb::typed<nb::list, Counts> &which, double unit_error, std::optional<Bytes> may_be_nan)
+        : may_be_nan_(may_be_nan) {
+        const size_t count = numbers.shape(0);
+        require(numbers.shape(1) == 7 && values.size() == count && which.size() == count && columns >= 1);
+        require(!may_be_nan_ || ptrdiff_t(may_be_nan_->shape(0)) == columns);
+        ptrdiff_t width = columns, widest = 1;
+        for (size_t k = 0; k < count; k++) {
+            add(&numbers(k, 0), nb::cast<Vector>(values[k]), nb::cast<Counts>(which[k]), width);
+            widest = std::max(widest, width);
+        }
+        preparation.columns = columns;
+        preparation.result = width;
+        preparation.widest = widest;
+        preparation.unit_error = unit_error;
+        preparation.may_be_nan = may_be_nan_ ? may_be_nan_->data() : nullptr;
+    }
+
+    Preparation preparation;
+
+  private:
+    static void require(bool fits) {
+        if (!fits) throw nb::value_error("the steps of the preparation do not fit each other");
+    }
+
+    void add(const double *numbers, const Vector &values, const Counts &which, ptrdiff_t &width) {
+        const int kind = int(numbers[0]);
+        require(kind >= 0 && kind <= int(StepKind::binarize));
+        PreparationStep step{StepKind(kind),
+                             ptrdiff_t(numbers[1]),
+                             ptrdiff_t(numbers[2]),
+                             ptrdiff_t(numbers[3]),
+                             values.data(),
+                             which.data(),
+                             numbers[4],
+                             numbers[5],
+                             numbers[6]};
+        require(step.at >= 0 && step.columns >= 1 && step.result >= 1 && step.at + step.columns <= width);
+        const ptrdiff_t given = ptrdiff_t(values.shape(0));
+        if (step.kind == StepKind::columns) {
+            require(ptrdiff_t(which.shape(0)) == step.result);
+            for (ptrdiff_t j = 0; j < step.result; j++)
+                require(which(size_t(j)) >= 0 && which(size_t(j)) < step.columns);
+        } else if (step.kind == StepKind::projection) {
+            require(given == step.columns * step.result);
+            step.values = padded(step, values.data());
+        } else {
+            require(step.result == step.columns && (step.kind > StepKind::impute || given == step.columns));
+            require(step.kind != StepKind::normalize || (step.first >= 0 && step.first <= 2));
+        }
+        kept_.emplace_back(values, which);
+        preparation.steps.push_back(step);
+        width += step.result - step.columns;
+    }
+
+    // The rows of a matrix in whole vectors.
+    const double *padded(PreparationStep &step, const double *matrix) {
+        step.stride = (step.result + 7) / 8 * 8;
+        std::vector<double> &room = matrices_.emplace_back(size_t(step.columns * step.stride));
+        for (ptrdiff_t j = 0; j < step.columns; j++)
+            std::copy_n(matrix + j * step.result, step.result, room.data() + j * step.stride);
+        return room.data();
+    }
+
+    std::vector<std::pair<Vector, Counts>> kept_;
+    std::vector<std::vector<double>> matrices_;
+    const std::optional<Bytes> may_be_nan_;
+};
 
 // What a machine has besides its points; arrays are kept alive.
 class KeptParts {
@@ -232,14 +329,20 @@ class KeptParts {
 class Kept : public KeptParts {
   public:
     Kept(const Numbers &kernel, const Numbers &rule, Matrix points, Matrix weights, Vector bias, Vector center,
-         Vector scale, const Numbers &margin)
+         Vector scale, const Numbers &margin, std::shared_ptr<const KeptPreparation> preparation)
         : KeptParts(kernel, rule, points.shape(0), points.shape(1), weights, bias, center, scale, margin),
-          points_(points) {
+          points_(points),
+          preparation_(std::move(preparation)) {
         machine.points = points.data();
+        if (!preparation_) return;
+        if (preparation_->preparation.result != machine.features)
+            throw nb::value_error("the preparation does not fit the points");
+        machine.preparation = &preparation_->preparation;
     }
 
   private:
     const Matrix points_;
+    const std::shared_ptr<const KeptPreparation> preparation_;
 };
 
 // The same with sparse points: a type of its own, so that no method is given one that it cannot read.
@@ -284,7 +387,7 @@ inline std::atomic<int> default_threads = 1;
 
 // Runs work(team) without the GIL. threads 0: the default.
 template <class Work> void run_on(const Machine &machine, const Rows &rows, int threads, const Work &work) {
-    if (rows.d != machine.features) throw nb::value_error("wrong number of columns");
+    if (rows.d != machine.columns()) throw nb::value_error("wrong number of columns");
     Call call(ctrl_c);
     Team team(call, threads < 1 ? default_threads.load() : threads);
     try {
@@ -293,7 +396,9 @@ template <class Work> void run_on(const Machine &machine, const Rows &rows, int 
     } catch (const Interrupted &) {
         throw nb::python_error();
     } catch (const NotFinite &) {
-        raise_not_finite(rows);
+        raise_not_finite(machine, rows);
+    } catch (const Negative &) {
+        raise_negative(machine, rows);
     }
 }
 
@@ -336,6 +441,7 @@ void bind_source_sum(nb::module_ &m);
 void bind_fast_stopping(nb::module_ &m);
 void bind_geometry(nb::module_ &m);
 void bind_reduced_set(nb::module_ &m);
+void bind_refinement(nb::module_ &m);
 void bind_linear_filter(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_tree(nb::module_ &m);

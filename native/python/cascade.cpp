@@ -72,7 +72,7 @@ class BoundCascade {
     // Outputs may differ where they are not the answer: of a vote, one for each class may do.
     static bool have_same_answers(const Machine &a, const Machine &b) {
         const bool values = a.rule.kind == RuleKind::value;
-        return a.features == b.features && a.rule.classes == b.rule.classes &&
+        return a.columns() == b.columns() && a.rule.classes == b.rule.classes &&
                values == (b.rule.kind == RuleKind::value) && (!values || a.outputs == b.outputs);
     }
 
@@ -106,7 +106,7 @@ class BoundAnswers {
     // In a new array; None where rows are of another kind than usual, or not of this width: more is to be checked then.
     nb::object of(nb::handle rows, int threads) const {
         RowsArgument taken;
-        if (!take(rows, taken) || taken->d != machine().features) return nb::none();
+        if (!take(rows, taken) || taken->d != machine().columns()) return nb::none();
         nb::object answers = room_for(taken->n);
         const std::vector<ptrdiff_t> open = cascade_->run(*taken, threads, results_in(answers));
         if (!open.empty()) finish_(rows, answers, *numbers_of(open));
@@ -129,7 +129,8 @@ class BoundAnswers {
 
     // One of SciPy's two classes, and not one that somebody derived from them.
     static bool is_csr(nb::handle rows) {
-        const char *name = Py_TYPE(rows.ptr())->tp_name;
+        const nb::object type_name = nb::steal(PyType_GetName(Py_TYPE(rows.ptr())));
+        const char *name = nb::borrow<nb::str>(type_name).c_str();
         if (std::strcmp(name, "csr_matrix") != 0 && std::strcmp(name, "csr_array") != 0) return false;
         return nb::cast<std::string>(rows.type().attr("__module__")).starts_with("scipy.sparse");
     }
@@ -170,7 +171,7 @@ void bind_cascade(nb::module_ &m) {
               "Answers, the stage that settled each row, its kernel evaluations, and the numbers of open rows.");
     bind_rows(cascade, "predict", &BoundCascade::predict,
               "Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. "
-              "Returns the numbers of the open rows (None if there are none), which are not written.",
+              "Returns the numbers of the open rows (None if there are none), whose labels mean nothing.",
               "table"_a.none(), "out"_a);
     nb::class_<BoundAnswers>(m, "Answers", "The answers of a cascade, in new arrays: what `predict` returns.")
         .def(nb::init<std::shared_ptr<BoundCascade>, nb::object, bool, nb::object>(), "cascade"_a, "labels"_a.none(),

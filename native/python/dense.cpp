@@ -26,8 +26,8 @@ template <class FullSum, class KeptMachine> class BoundFullSum {
     static BoundStage certified_stage(const std::shared_ptr<BoundFullSum> &self) {
         return {self->sum_.certified_stages(self)};
     }
-    static BoundStage float32_stage(const std::shared_ptr<BoundFullSum> &self) {
-        return {self->sum_.float_stages(self)};
+    static BoundStage float32_stage(const std::shared_ptr<BoundFullSum> &self, bool outputs) {
+        return {self->sum_.float_stages(self, outputs)};
     }
     static BoundStage outputs_stage(const std::shared_ptr<BoundFullSum> &self) {
         return {self->sum_.output_stages(self)};
@@ -75,7 +75,9 @@ template <class FullSum, class KeptMachine> void bind_full_sum(nb::module_ &m, c
     sum.def_prop_ro("roundings", &Bound::roundings, "The most roundings of one term of the sum.");
     sum.def("certified_stage", &Bound::certified_stage,
             "The stage that decides all rows but those within rounding of the decision boundary.");
-    sum.def("float32_stage", &Bound::float32_stage, "The stage that decides all rows by sums in float32.");
+    sum.def("float32_stage", &Bound::float32_stage, "outputs"_a,
+            "The stage that decides all rows by sums in float32. outputs: whether these are the answers, of rows whose "
+            "numbers stay in range.");
     sum.def("outputs_stage", &Bound::outputs_stage,
             "The stage whose answers are the outputs in float64, of rows whose numbers stay in range.");
     bind_rows(sum, "outputs", &Bound::outputs,

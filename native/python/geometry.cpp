@@ -105,7 +105,7 @@ void bind_geometry(nb::module_ &m) {
     nb::class_<BoundWalk>(m, "Walk", "The intervals of one row, some landmarks at a time.")
         .def(
             "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Walk"))
-        .def("__next__", &BoundWalk::next, "Middles and radii after each of the next landmarks.");
+        .def("__next__", &BoundWalk::next, "Middles and radii after each of the next landmarks.", nb::lock_self());
     geometry.def(
         "walk",
         [](std::shared_ptr<BoundGeometry> self, Vector row) {

@@ -12,16 +12,25 @@ namespace dormie {
 
 namespace {
 
-template <class T> NewArray<T, 1> exp2_of(const AnyVector &x) {
+using Numbers = EitherType<AnyVector, float, double>;
+using NewVector = std::variant<NewArray<float, 1>, NewArray<double, 1>>;
+
+template <class T> NewArray<T, 1> values_of(void (*Ops<T>::*function)(const T *, T *, ptrdiff_t), const AnyVector &x) {
     T *y;
     auto array = new_array(y, x.shape(0));
-    ops<T>().exp2(static_cast<const T *>(x.data()), y, ptrdiff_t(x.shape(0)));
+    (ops<T>().*function)(static_cast<const T *>(x.data()), y, ptrdiff_t(x.shape(0)));
     return array;
 }
 
-std::variant<NewArray<float, 1>, NewArray<double, 1>> exp2_array(const EitherType<AnyVector, float, double> &x) {
-    if (x.array.dtype() == nb::dtype<float>()) return exp2_of<float>(x.array);
-    if (x.array.dtype() == nb::dtype<double>()) return exp2_of<double>(x.array);
+NewVector exp2_array(const Numbers &x) {
+    if (x.array.dtype() == nb::dtype<float>()) return values_of<float>(&Ops<float>::exp2, x.array);
+    if (x.array.dtype() == nb::dtype<double>()) return values_of<double>(&Ops<double>::exp2, x.array);
+    throw nb::type_error("x must be float32 or float64");
+}
+
+NewVector log2_array(const Numbers &x) {
+    if (x.array.dtype() == nb::dtype<float>()) return values_of<float>(&Ops<float>::log2, x.array);
+    if (x.array.dtype() == nb::dtype<double>()) return values_of<double>(&Ops<double>::log2, x.array);
     throw nb::type_error("x must be float32 or float64");
 }
 
@@ -46,20 +55,23 @@ nb::typed<nb::dict, nb::str, nb::object> native_info() {
 
 // For threadpoolctl, which looks libraries up by their symbols.
 extern "C" {
-[[gnu::visibility("default")]] int dormie_get_num_threads() { return dormie::default_threads; }
-[[gnu::visibility("default")]] void dormie_set_num_threads(int threads) {
-    dormie::default_threads = std::max(1, threads);
-}
+NB_EXPORT int dormie_get_num_threads() { return dormie::default_threads; }
+NB_EXPORT void dormie_set_num_threads(int threads) { dormie::default_threads = std::max(1, threads); }
 }
 
 NB_MODULE(_native, m) {
     using namespace dormie;
     can_throw();  // here, while there is memory: this thread may have to throw when there is none
     m.doc() = "Native core of dormie; the reference.py of each method says what its class computes.";
+    nb::class_<KeptPreparation>(m, "Preparation", "What is done to rows before the input map; keeps its arrays alive.")
+        .def(nb::init<ptrdiff_t, Matrix, const nb::typed<nb::list, Vector> &, const nb::typed<nb::list, Counts> &,
+                      double, std::optional<Bytes>>(),
+             "columns"_a, "numbers"_a, "values"_a, "which"_a, "unit_error"_a, "may_be_nan"_a.none());
     nb::class_<Kept>(m, "Machine", "A machine as the native core reads it; keeps its arrays alive.")
         .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, Matrix, Matrix, Vector, Vector, Vector,
-                      const Kept::Numbers &>(),
-             "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a);
+                      const Kept::Numbers &, std::shared_ptr<const KeptPreparation>>(),
+             "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a,
+             "preparation"_a.none() = nb::none());
     nb::class_<KeptSparse>(m, "SparseMachine", "The same with sparse points: their values, columns and starts.")
         .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, const KeptSparse::Points &, size_t, Matrix, Vector,
                       Vector, Vector, const Kept::Numbers &>(),
@@ -72,10 +84,12 @@ NB_MODULE(_native, m) {
     bind_fast_stopping(m);
     bind_geometry(m);
     bind_reduced_set(m);
+    bind_refinement(m);
     bind_linear_filter(m);
     bind_nearest(m);
     bind_tree(m);
     m.def("exp2", &exp2_array, "x"_a, "2^x of numbers that are not positive, as the tiles have it.");
+    m.def("log2", &log2_array, "x"_a, "log2(x) of numbers from 1 on, as the tiles have it.");
     m.def("default_threads", &dormie_get_num_threads, "The threads of calls that do not say how many.");
     m.def("set_default_threads", &dormie_set_num_threads, "threads"_a, "Changes that number.");
     m.def("peak_rate", &peak_rate, "Multiply-adds a second of one thread with nothing to load, in float32.");

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "simd/ops.hpp"
+#include "simd/processor.hpp"
 #include "simd/row_ops.hpp"
 
 namespace dormie {
@@ -34,14 +35,9 @@ std::vector<InstructionSet> instruction_sets() {
     std::vector<InstructionSet> sets = {
         {"baseline", true, &row_ops_baseline, &float_ops_baseline, &double_ops_baseline}};
 #ifdef DORMIE_X86_64
-    __builtin_cpu_init();
-    const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2");
-    const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                    __builtin_cpu_supports("avx512vl");
-    sets.push_back({"v3", v3, &row_ops_v3, &float_ops_v3, &double_ops_v3});
-    sets.push_back({"v4", v4, &row_ops_v4, &float_ops_v4, &double_ops_v4});
+    const Processor processor;
+    sets.push_back({"v3", processor.has_v3(), &row_ops_v3, &float_ops_v3, &double_ops_v3});
+    sets.push_back({"v4", processor.has_v4(), &row_ops_v4, &float_ops_v4, &double_ops_v4});
 #endif
     return sets;
 }

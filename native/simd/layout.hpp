@@ -39,6 +39,99 @@ void map_rows(const double *x, ptrdiff_t count, ptrdiff_t d, const double *cente
     }
 }
 
+// A matrix is fetched a part at a time, which stays in the first-level cache for several groups of rows.
+constexpr int projected_columns = 64, projected_rows = 4, projected_groups = 8;
+constexpr int projected_vectors = vector_bytes == 64 ? 4 : 2;
+
+// The columns in which some of several rows have a number other than 0: products with 0 change no sum. -0 is one.
+struct UsedColumns {
+    int32_t numbers[projected_columns + 1];
+    int count;
+
+    template <int several> void find(const double *x, ptrdiff_t x_stride, int columns) {
+        uint64_t any[projected_columns] = {};
+        for (int r = 0; r < several; r++) {
+            uint64_t bits[projected_columns];
+            memcpy(bits, x + r * x_stride, size_t(columns) * sizeof *bits);
+            for (int j = 0; j < columns; j++) any[j] |= bits[j];
+        }
+        count = 0;
+        for (int j = 0; j < columns; j++) {
+            numbers[count] = j;
+            count += any[j] != 0;
+        }
+    }
+};
+
+// Several rows times `width` vectors of the columns of a matrix, added to what is there unless it is the first part.
+// count: how many sums there are, if not as many as the vectors have.
+template <int several, int width>
+void project_some(const double *x, ptrdiff_t x_stride, const UsedColumns &used, const double *matrix, ptrdiff_t stride,
+                  double *to, ptrdiff_t to_stride, ptrdiff_t count, bool first) {
+    constexpr int N = lanes<double>;
+    const bool whole = count == width * N;
+    double room[several][width * N] = {};
+    Vec<double> sums[several][width] = {};
+    if (!first && !whole)
+        for (int r = 0; r < several; r++)
+            for (ptrdiff_t o = 0; o < count; o++) room[r][o] = to[r * to_stride + o];
+    if (!first)
+        for (int r = 0; r < several; r++)
+            for (int v = 0; v < width; v++) sums[r][v] = load((whole ? to + r * to_stride : room[r]) + v * N);
+    for (int i = 0; i < used.count; i++) {
+        const double *row = matrix + used.numbers[i] * stride;
+        Vec<double> weights[width];
+        for (int v = 0; v < width; v++) weights[v] = load(row + v * N);
+        for (int r = 0; r < several; r++)
+            for (int v = 0; v < width; v++) sums[r][v] += all(x[r * x_stride + used.numbers[i]]) * weights[v];
+    }
+    for (int r = 0; r < several; r++)
+        for (int v = 0; v < width; v++) store((whole ? to + r * to_stride : room[r]) + v * N, sums[r][v]);
+    if (whole) return;
+    for (int r = 0; r < several; r++)
+        for (ptrdiff_t o = 0; o < count; o++) to[r * to_stride + o] = room[r][o];
+}
+
+typedef void (*ProjectSome)(const double *, ptrdiff_t, const UsedColumns &, const double *, ptrdiff_t, double *,
+                            ptrdiff_t, ptrdiff_t, bool);
+template <int several> inline ProjectSome project_width(ptrdiff_t vectors) {
+    if constexpr (projected_vectors > 2) {
+        if (vectors >= 4) return project_some<several, 4>;
+        if (vectors == 3) return project_some<several, 3>;
+    }
+    return vectors >= 2 ? project_some<several, 2> : project_some<several, 1>;
+}
+
+void project_rows(const double *x, ptrdiff_t count, ptrdiff_t x_stride, ptrdiff_t columns, const double *matrix,
+                  ptrdiff_t stride, ptrdiff_t result, double *to, ptrdiff_t to_stride) {
+    constexpr int N = lanes<double>, several = projected_rows, most = several * projected_groups;
+    for (; count > most; count -= most, x += most * x_stride, to += most * to_stride)
+        project_rows(x, most, x_stride, columns, matrix, stride, result, to, to_stride);
+    const int groups = int(count / several), rest = int(count % several);
+    UsedColumns used[projected_groups + several];
+    for (ptrdiff_t from = 0; from < columns; from += projected_columns) {
+        const int here = columns - from < projected_columns ? int(columns - from) : projected_columns;
+        for (int g = 0; g < groups; g++) used[g].find<several>(x + g * several * x_stride + from, x_stride, here);
+        for (int r = 0; r < rest; r++)
+            used[groups + r].find<1>(x + (groups * several + r) * x_stride + from, x_stride, here);
+        ptrdiff_t vectors = 0;
+        for (ptrdiff_t k = 0; k < result; k += vectors * N) {
+            vectors = (result - k + N - 1) / N;
+            if (vectors > projected_vectors) vectors = projected_vectors;
+            const ptrdiff_t sums = result - k < vectors * N ? result - k : vectors * N;
+            const double *part = matrix + from * stride + k;
+            for (int g = 0; g < groups; g++)
+                project_width<several>(vectors)(x + g * several * x_stride + from, x_stride, used[g], part, stride,
+                                                to + g * several * to_stride + k, to_stride, sums, from == 0);
+            for (int r = 0; r < rest; r++) {
+                const ptrdiff_t row = groups * several + r;
+                project_width<1>(vectors)(x + row * x_stride + from, x_stride, used[groups + r], part, stride,
+                                          to + row * to_stride + k, to_stride, sums, from == 0);
+            }
+        }
+    }
+}
+
 // As many doubles as a register has, of numbers of type T; of the first k only, and 0 for the rest.
 template <class T> inline Vec<double> wide_load(const T *x) {
     typedef T Few __attribute__((vector_size(lanes<double> * sizeof(T))));
@@ -106,13 +199,28 @@ inline void measure_four(const T *const *rows, int several, ptrdiff_t d, double 
     }
 }
 
-// The same for rows of few features, without counting: one product after the other, since with so few of them the
-// adding up of lanes takes longer.
+// The same for rows of few features, without counting.
 template <class T>
 inline void measure_four_short(const T *const *rows, int several, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+#if defined(__AVX512VL__)
+    constexpr int N = lanes<double>;
+    Vec<double> sum[4];
+    for (int k = 0; k < 4; k++) {
+        const Vec<double> first = wide_load(rows[k], d < N ? int(d) : N);
+        sum[k] = first * first;
+    }
+    for (int k = 0; d > N && k < 4; k++) {
+        const Vec<double> rest = wide_load(rows[k] + N, int(d) - N);
+        sum[k] += rest * rest;
+    }
+    double sums[4];
+    sum_lanes_of_four<double>(sum[0], sum[1], sum[2], sum[3], sums);
+#else
+    // One product after the other: where a part of a register cannot be loaded, the rest of a row takes longer.
     double sums[4] = {};
     for (ptrdiff_t j = 0; j < d; j++)
         for (int k = 0; k < 4; k++) sums[k] += double(rows[k][j]) * double(rows[k][j]);
+#endif
     for (int k = 0; k < several; k++) squares[k] = sums[k], nonzeros[k] = int32_t(d);
 }
 

@@ -6,7 +6,30 @@
 
 namespace dormie {
 
-enum class KernelKind : int { linear, polynomial, rbf, sigmoid };
+enum class KernelKind : int {
+    linear,
+    polynomial,
+    rbf,
+    sigmoid,
+    matern12,
+    matern32,
+    matern52,
+    rational_quadratic,
+    laplacian,
+    chi2,
+    additive_chi2
+};
+
+constexpr bool is_radial_but_rbf(KernelKind kind) {
+    return kind == KernelKind::matern12 || kind == KernelKind::matern32 || kind == KernelKind::matern52 ||
+           kind == KernelKind::rational_quadratic;
+}
+
+// Whether a kernel is worked out from differences of coordinates, not from inner products: see core/kernel.hpp.
+constexpr bool by_differences(KernelKind kind) {
+    return kind == KernelKind::matern12 || kind == KernelKind::laplacian || kind == KernelKind::chi2 ||
+           kind == KernelKind::additive_chi2;
+}
 
 // Points are stored in tiles: for each feature, `tile_width` points side by side (128 bytes, whatever the type).
 template <class T> inline constexpr int tile_width = 128 / sizeof(T);
@@ -30,7 +53,8 @@ inline constexpr int chunk = 64;
 template <class T> struct RowTerms {
     T scale;
     T offset;
-    T slack;  // bound on the error of v; widens the polynomial's error terms
+    T slack;         // bound on the error of v; widens the polynomial's error terms
+    T exponent = 0;  // of a rational quadratic kernel
 };
 
 // The non-zeros of several rows within one chunk: those of row r are bounds[r * bounds_stride] to the one after it.
@@ -43,11 +67,26 @@ template <class T> struct Nonzeros {
 };
 
 // Adjacent tiles at one chunk, and the chunk that will be wanted next (or null): its fetching is spread over the rows.
+// Of fewer than `few_listed_rows` rows that is the chunk of the tiles after these, and only what they need of it is
+// fetched.
+inline constexpr int few_listed_rows = 16;
 template <class T> struct TileChunk {
     const T *points;
     const T *next;
     ptrdiff_t tile_stride;
     int tiles;
+};
+
+// Memory that will be wanted next, or none: its fetching is spread over other work, part after part.
+struct Ahead {
+    const char *begin = nullptr;
+    ptrdiff_t bytes = 0;
+
+    Ahead part(ptrdiff_t k, ptrdiff_t parts) const {
+        constexpr ptrdiff_t line = 64;
+        const ptrdiff_t from = bytes * k / parts / line * line, to = bytes * (k + 1) / parts / line * line;
+        return {begin + from, to - from};
+    }
 };
 
 // A few rows as they lie one below the other, with their offsets; and the points of a panel, their weights for the one
@@ -57,6 +96,7 @@ template <class T> struct FewRows {
     const T *offset;
     ptrdiff_t d;
     int count;
+    Ahead next = {};
 };
 template <class T> struct FewPoints {
     const T *points;
@@ -83,6 +123,10 @@ template <class T> struct Ops {
 
     // The same for squared distances: sum_j (rows[j * group_rows + r] - tile[j * tile_width + lane])^2
     void (*group_distances)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
+
+    // The same for sum_j |x_j - s_j|, and for sum_j (x_j - s_j)^2 / (x_j + s_j), where 0 / 0 counts as 0
+    void (*group_absolutes)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
+    void (*group_shares)(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add);
 
     // The sum of products over the non-zeros alone, for rows.count rows and up to list_tiles tiles
     void (*list_products)(const Nonzeros<T> &rows, const TileChunk<T> &chunk, T *out, ptrdiff_t stride, bool add);
@@ -118,15 +162,29 @@ template <class T> struct Ops {
     void (*project)(const T *q, int n, const T *norms, const T *coordinates, int outputs, T *squares, T *sizes,
                     T *sums);
 
-    // exp2 over an array, for the tests of its stated error
+    // exp2 and log2 over an array, for the tests of their stated errors
     void (*exp2)(const T *x, T *y, ptrdiff_t n);
+    void (*log2)(const T *x, T *y, ptrdiff_t n);
 
     // Multiply-adds done at peak rate, with nothing to load: what the tile is measured against.
     double (*peak)(ptrdiff_t repeats);
 };
 
+// What is added up for each coordinate of a row and a point.
+template <class T> auto summed_by(const Ops<T> &ops, KernelKind kind) {
+    switch (kind) {
+        case KernelKind::matern12: return ops.group_distances;
+        case KernelKind::laplacian: return ops.group_absolutes;
+        case KernelKind::chi2:
+        case KernelKind::additive_chi2: return ops.group_shares;
+        default: return ops.group_products;
+    }
+}
+
 // The relative error of exp2 for arguments in [least, 0], in units of the rounding unit; below `least` it is 0.
 inline constexpr double exp2_error_units = 4;
+// The relative error of log2 for arguments from 1 on.
+inline constexpr double log2_error_units = 10;
 template <class T> inline constexpr T exp2_least = sizeof(T) == 4 ? T(-126) : T(-1022);
 // The tables for the best instruction set this processor has, or the one the environment variable DORMIE_ISA names.
 template <class T> const Ops<T> &ops();

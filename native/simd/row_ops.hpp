@@ -51,6 +51,11 @@ struct RowOps {
     void (*map)(const double *x, ptrdiff_t count, ptrdiff_t d, const double *center, const double *scale,
                 const double *inverse, double *to);
 
+    // Rows times a matrix (columns x stride, a multiple of the lanes of every instruction set): `result` sums for each
+    // row, added one product after the other, whatever the rows beside it. Rows begin x_stride and to_stride apart.
+    void (*project)(const double *x, ptrdiff_t count, ptrdiff_t x_stride, ptrdiff_t columns, const double *matrix,
+                    ptrdiff_t stride, ptrdiff_t result, double *to, ptrdiff_t to_stride);
+
     // Of each row, one below the other: the sum of squares in double, summed in chunks, and its non-zeros. Of rows of a
     // few features these are not counted: all count as such.
     void (*measure_wide)(const double *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros);

@@ -2,6 +2,7 @@
 // inline functions in here: see vec.hpp.
 #include "simd/exp.hpp"
 #include "simd/layout.hpp"
+#include "simd/log.hpp"
 #include "simd/ops.hpp"
 #include "simd/vec.hpp"
 
@@ -16,10 +17,29 @@ using dormie::tile_width;
 using dormie::TileChunk;
 
 static_assert(group_rows_ <= dormie::most_group_rows);
-constexpr int column_vectors = 2;  // vectors of a tile that are in registers at once in group_products
 
-// distances: of squared differences in place of products.
-template <class T, bool distances>
+// Terms of a sum over coordinates.
+struct Product {
+    template <class T> static Vec<T> of(Vec<T> x, Vec<T> s) { return x * s; }
+};
+struct Square {
+    template <class T> static Vec<T> of(Vec<T> x, Vec<T> s) { return (x - s) * (x - s); }
+};
+struct Absolute {
+    template <class T> static Vec<T> of(Vec<T> x, Vec<T> s) {
+        const Vec<T> difference = x - s;
+        return difference < T(0) ? -difference : difference;
+    }
+};
+// A quotient of at most 1 first: a square may underflow.
+struct Share {
+    template <class T> static Vec<T> of(Vec<T> x, Vec<T> s) {
+        const Vec<T> difference = x - s, sum = x + s;
+        return difference * (difference / (sum > T(0) ? sum : all<T>(1)));
+    }
+};
+
+template <class T, class Term>
 inline void sum_groups(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
     constexpr int R = group_rows_, V = column_vectors, W = tile_width<T>, N = lanes<T>;
     for (int column = 0; column < W; column += V * N) {
@@ -30,10 +50,7 @@ inline void sum_groups(const T *rows, const T *tile, ptrdiff_t length, T *out, p
             for (int v = 0; v < V; v++) s[v] = load(t + j * W + v * N);
             for (int r = 0; r < R; r++) {
                 const Vec<T> x = all(rows[j * R + r]);
-                for (int v = 0; v < V; v++) {
-                    const Vec<T> difference = x - s[v];
-                    sum[r][v] += distances ? difference * difference : x * s[v];
-                }
+                for (int v = 0; v < V; v++) sum[r][v] += Term::template of<T>(x, s[v]);
             }
         }
         for (int r = 0; r < R; r++)
@@ -46,12 +63,22 @@ inline void sum_groups(const T *rows, const T *tile, ptrdiff_t length, T *out, p
 
 template <class T>
 void group_products(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
-    sum_groups<T, false>(rows, tile, length, out, stride, add);
+    sum_groups<T, Product>(rows, tile, length, out, stride, add);
 }
 
 template <class T>
 void group_distances(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
-    sum_groups<T, true>(rows, tile, length, out, stride, add);
+    sum_groups<T, Square>(rows, tile, length, out, stride, add);
+}
+
+template <class T>
+void group_absolutes(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
+    sum_groups<T, Absolute>(rows, tile, length, out, stride, add);
+}
+
+template <class T>
+void group_shares(const T *rows, const T *tile, ptrdiff_t length, T *out, ptrdiff_t stride, bool add) {
+    sum_groups<T, Share>(rows, tile, length, out, stride, add);
 }
 
 // Rows r of n fetch their share of the next chunk.
@@ -61,11 +88,20 @@ template <class T, int tiles> inline void fetch_next(const TileChunk<T> &at, int
         for (int m = 0; m < tiles; m++) __builtin_prefetch(at.next + m * at.tile_stride + line * (64 / sizeof(T)));
 }
 
+// What a single non-zero meets in the next chunk.
+template <class T, int tiles> inline void fetch_points(const TileChunk<T> &at, int32_t feature) {
+    const T *t = at.next + ptrdiff_t(feature) * tile_width<T>;
+    for (int m = 0; m < tiles; m++, t += at.tile_stride)
+        for (int line = 0; line < tile_width<T> * int(sizeof(T)); line += 64)
+            __builtin_prefetch(t + line / int(sizeof(T)), 0, 2);
+}
+
 template <class T, int tiles>
 void list_products_of(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, ptrdiff_t stride, bool add) {
     constexpr int W = tile_width<T>, N = lanes<T>, V = W / N;
+    const bool few = rows.count < dormie::few_listed_rows;
     for (int r = 0; r < rows.count; r++) {
-        if (at.next) fetch_next<T, tiles>(at, r, rows.count);
+        if (at.next && !few) fetch_next<T, tiles>(at, r, rows.count);
         const int32_t from = rows.bounds[r * rows.bounds_stride], to = rows.bounds[r * rows.bounds_stride + 1];
         if (add && from == to) continue;
         Vec<T> sum[tiles][V] = {};
@@ -74,6 +110,7 @@ void list_products_of(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, p
             const Vec<T> x = all(rows.value[i]);
             for (int m = 0; m < tiles; m++)
                 for (int v = 0; v < V; v++) sum[m][v] += x * load(t + m * at.tile_stride + v * N);
+            if (at.next && few) fetch_points<T, tiles>(at, rows.index[i]);
         }
         for (int m = 0; m < tiles; m++)
             for (int v = 0; v < V; v++) {
@@ -111,12 +148,34 @@ template <class T>
 void kernel_values(KernelKind kind, int degree, RowTerms<T> row, const T *lane_offset, T *values, T *errors, int n) {
     switch (kind) {
         case KernelKind::linear:
+        case KernelKind::additive_chi2:
             return each(row, lane_offset, values, n, [&](int i, Vec<T> v) { store(values + i, v); });
         case KernelKind::rbf:
+        case KernelKind::laplacian:
+        case KernelKind::chi2:
             return each(row, lane_offset, values, n,
                         [&](int i, Vec<T> v) { store(values + i, exp2_nonpositive<T>(v)); });
         case KernelKind::sigmoid:
             return each(row, lane_offset, values, n, [&](int i, Vec<T> v) { store(values + i, tanh_scaled<T>(v)); });
+        case KernelKind::matern12:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) {
+                store(values + i, exp2_nonpositive<T>(square_root<T>(v) * T(-log2e)));
+            });
+        case KernelKind::matern32:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) {
+                const Vec<T> z = square_root<T>(v);
+                store(values + i, (z + T(1)) * exp2_nonpositive<T>(z * T(-log2e)));
+            });
+        case KernelKind::matern52:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) {
+                const Vec<T> z = square_root<T>(v);
+                store(values + i, (z * (z * T(1.0 / 3) + T(1)) + T(1)) * exp2_nonpositive<T>(z * T(-log2e)));
+            });
+        case KernelKind::rational_quadratic:
+            return each(row, lane_offset, values, n, [&](int i, Vec<T> v) {
+                const Vec<T> t = v < T(0) ? -v : all<T>(0);
+                store(values + i, exp2_nonpositive<T>(log2_from_one<T>(t + T(1)) * -row.exponent));
+            });
         case KernelKind::polynomial:
             return each(row, lane_offset, values, n, [&](int i, Vec<T> v) {
                 store(values + i, power<T>(v, degree));
@@ -189,25 +248,32 @@ template <class T, int several> struct RbfSums {
 };
 
 // Adds the lanes up, those of four vectors at a time.
-template <class T, class Sum> inline void add_lanes(int count, double *out, const Sum &sum) {
-    for (int r = 0; r < count; r += 4) {
+template <class T, int count, class Sum> inline void add_lanes(double *out, const Sum &sum) {
+    written_out<(count + 3) / 4>([&](int i) __attribute__((always_inline)) {
+        const int r = 4 * i;
         double four[4];
         sum_lanes_of_four<T>(sum(r), sum(r + 1 < count ? r + 1 : r), sum(r + 2 < count ? r + 2 : r),
                              sum(r + 3 < count ? r + 3 : r), four);
         for (int k = 0; k < 4 && r + k < count; k++) out[r + k] += four[k];
-    }
+    });
 }
 
 // R rows share every vector of points, `tiles` of which are in registers at once.
 template <class T, int several, int R, int tiles>
-inline void rbf_sums_of(const FewRows<T> &rows, int first, const FewPoints<T> &points, int from,
-                        RbfSums<T, several> *sum) {
+[[gnu::always_inline]] inline void rbf_sums_of(const FewRows<T> &rows, int first, const FewPoints<T> &points, int from,
+                                               RbfSums<T, several> *sum) {
     constexpr int V = column_vectors, W = tile_width<T>, N = lanes<T>;
     const T *row = rows.rows + first * rows.d;
     for (int column = 0; column < W; column += V * N) {
         const T *t = points.points + from * points.tile_stride + column;
-        Vec<T> product[tiles][R][V] = {};
-        for (ptrdiff_t j = 0; j < rows.d; j++)
+        // The first feature sets the products: GCC 12 would zero them in memory for the loop, 11 % of the time.
+        Vec<T> product[tiles][R][V];
+        for (int r = 0; r < R; r++) {
+            const Vec<T> x = all(row[r * rows.d]);
+            for (int m = 0; m < tiles; m++)
+                for (int v = 0; v < V; v++) product[m][r][v] = x * load(t + m * points.tile_stride + v * N);
+        }
+        for (ptrdiff_t j = 1; j < rows.d; j++)
             for (int r = 0; r < R; r++) {
                 const Vec<T> x = all(row[r * rows.d + j]);
                 for (int m = 0; m < tiles; m++)
@@ -215,9 +281,10 @@ inline void rbf_sums_of(const FewRows<T> &rows, int first, const FewPoints<T> &p
                         product[m][r][v] += x * load(t + m * points.tile_stride + j * W + v * N);
             }
         for (int m = 0; m < tiles; m++)
-            for (int r = 0; r < R; r++)
+            written_out<R>([&](int r) __attribute__((always_inline)) {
                 for (int v = 0; v < V; v++)
                     sum[r].add(points, (from + m) * W + column + v * N, product[m][r][v], rows.offset[first + r]);
+            });
     }
 }
 
@@ -228,20 +295,33 @@ template <class T, int several, int R>
 inline void rbf_sums_of_rows(const FewRows<T> &rows, int first, const FewPoints<T> &points, double *sums,
                              double *errors) {
     constexpr int together = one_column<T> && R <= 2 ? 4 : 1;  // few rows leave registers for more points
+    const auto add_all = [&](const RbfSums<T, several> *sum) __attribute__((always_inline)) {
+        for (int k = 0; k < several; k++)
+            add_lanes<T, R>((k == 0 ? sums : errors) + first,
+                            [&](int r) __attribute__((always_inline)) { return sum[r].even[k] + sum[r].odd[k]; });
+    };
+    if (one_column<T> && points.tiles == 1) {  // apart: sums of a single tile never leave the registers
+        RbfSums<T, several> sum[R];
+        rbf_sums_of<T, several, R, 1>(rows, first, points, 0, sum);
+        return add_all(sum);
+    }
     RbfSums<T, several> sum[R];
     int tile = 0;
     for (; tile + together <= points.tiles; tile += together)
         rbf_sums_of<T, several, R, together>(rows, first, points, tile, sum);
     for (; tile < points.tiles; tile++) rbf_sums_of<T, several, R, 1>(rows, first, points, tile, sum);
-    for (int k = 0; k < several; k++)
-        add_lanes<T>(R, (k == 0 ? sums : errors) + first, [&](int r) { return sum[r].even[k] + sum[r].odd[k]; });
+    add_all(sum);
 }
 
 template <class T, int several>
 inline void rbf_sums_of_all(const FewRows<T> &rows, const FewPoints<T> &points, double *sums, double *errors) {
     constexpr int R = group_rows_;
     int r = 0;
-    for (; r + R <= rows.count; r += R) rbf_sums_of_rows<T, several, R>(rows, r, points, sums, errors);
+    for (; r + R <= rows.count; r += R) {
+        const dormie::Ahead next = rows.next.part(r / R, (rows.count + R - 1) / R);
+        for (ptrdiff_t at = 0; at < next.bytes; at += 64) __builtin_prefetch(next.begin + at);
+        rbf_sums_of_rows<T, several, R>(rows, r, points, sums, errors);
+    }
     if (r + R / 2 <= rows.count) rbf_sums_of_rows<T, several, R / 2>(rows, r, points, sums, errors), r += R / 2;
     for (; r < rows.count; r++) rbf_sums_of_rows<T, several, 1>(rows, r, points, sums, errors);
 }
@@ -326,6 +406,16 @@ template <class T> void exp2_array(const T *x, T *y, ptrdiff_t n) {
     }
 }
 
+template <class T> void log2_array(const T *x, T *y, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i += lanes<T>) {
+        T buffer[lanes<T>];
+        const int m = n - i < lanes<T> ? int(n - i) : lanes<T>;
+        for (int k = 0; k < lanes<T>; k++) buffer[k] = k < m ? x[i + k] : T(1);
+        store(buffer, log2_from_one<T>(load(buffer)));
+        for (int k = 0; k < m; k++) y[i + k] = buffer[k];
+    }
+}
+
 template <class T> double peak(ptrdiff_t repeats) {
     constexpr int chains = 12;
     volatile T half = T(0.5), quarter = T(0.25);  // so that nothing is worked out beforehand
@@ -353,6 +443,8 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             group<T>,
             group_products<T>,
             group_distances<T>,
+            group_absolutes<T>,
+            group_shares<T>,
             list_products<T>,
             kernel_values<T>,
             weigh<T>,
@@ -362,11 +454,12 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             solve<T>,
             project<T>,
             exp2_array<T>,
+            log2_array<T>,
             peak<T>};
 }
 
 constexpr dormie::RowOps row_table() {
-    return {convert_type<double>, convert_type<float>, map_rows, measure<double>, measure<float>};
+    return {convert_type<double>, convert_type<float>, map_rows, project_rows, measure<double>, measure<float>};
 }
 
 }  // namespace

@@ -81,14 +81,14 @@ class LargestOutput {
         if (quick) {
             const Lead lead = lead_of(space.middle);
             if (lead.gap < quick->none_below()) return unsettled;
-            if (lead.gap > quick->all_beyond(row.norm, weights_.rbf_errors(space.sums))) return lead.output;
+            if (lead.gap > quick->all_beyond(row.reach, weights_.value_errors(space.sums))) return lead.output;
         }
         const double error = weights_.error(m_, sizes, row, values, space.sums);
         for (size_t o = 0; o < space.middle.size(); o++) {
             space.radius[o] = error + Rounding<float>::bias_error(m_.bias[o]) + (rho[o] > 0 ? factor * rho[o] : 0);
             forget_unless_finite(space.middle[o], space.radius[o]);
         }
-        return judge.settle(MiddleRadius{space.middle.data(), space.radius.data()}, m_.margin, row.norm);
+        return judge.settle(MiddleRadius{space.middle.data(), space.radius.data()}, m_.margin, row.reach);
     }
 
   private:

@@ -15,6 +15,7 @@
 #include "core/machine.hpp"
 #include "core/rounding.hpp"
 #include "core/rules.hpp"
+#include "core/stage.hpp"
 #include "simd/ops.hpp"
 #include "tiles/packed.hpp"
 #include "tiles/panel_weights.hpp"
@@ -25,10 +26,10 @@ namespace dormie {
 
 template <class T> class OneOutput {
   public:
-    static bool serves(const Machine &m) {
-        return m.kernel.kind == KernelKind::rbf && m.outputs == 1 && m.features <= chunk &&
-               m.rule.kind == RuleKind::sign;
+    static bool sums(const Machine &m) {
+        return m.kernel.kind == KernelKind::rbf && m.outputs == 1 && m.features <= chunk;
     }
+    static bool serves(const Machine &m) { return sums(m) && m.rule.kind == RuleKind::sign; }
 
     // Room for the sums of a block: those of error sizes panel by panel.
     struct Sums {
@@ -45,6 +46,7 @@ template <class T> class OneOutput {
         for (const PanelWeights<T> &panel : weights) weight_ += panel.total;
         radius_ = QuickRadius::of<T>(m, packed.sizes, weight_, tiles() * tile_width<T>, half_width);
         counts_errors_ = !(radius_.widening(weight_) < hardly_wider);
+        radius_.assume(weight_ * 1.001);  // no kernel value is above 1, but for rounding
     }
 
     Sums make_sums(int rows) const { return {rows, weights_.size()}; }
@@ -57,28 +59,34 @@ template <class T> class OneOutput {
         return RowBlock<T>::nonzeros_cost * nonzeros >= double(rows.count()) * double(m_.features);
     }
 
-    // The answer of each row, or `unsettled`; rows for panel.hpp to judge are added to `close`.
+    // The answer of each row, or `unsettled`; `close` becomes the list of rows for panel.hpp to judge. Without branches
+    // on what is not known beforehand: to mispredict one takes as long as several exponentials.
     void settle(const LaidOut &rows, Sums &space, Judge &judge, int32_t *answers, std::vector<int> &close) const {
         evaluate(rows, counts_errors_, space);
-        const double most = weight_ * 1.001;  // of error sizes: no kernel value is above 1, but for rounding
+        close.resize(size_t(rows.count()));
+        size_t found = 0;
         for (int r = 0; r < rows.count(); r++) {
             const double g = space.sums[r] + m_.bias[0], size = std::abs(g);
-            const double radius = radius_(rows.traits(r).norm, counts_errors_ ? space.all_errors[r] : most);
-            answers[r] = size > radius ? g > 0 : unsettled;
-            if (size > radius || size < half_width_) continue;
-            if (counts_errors_)
-                answers[r] = settle_with_care(rows.traits(r), r, space, judge);
-            else
-                close.push_back(r);
+            const double reach = rows.traits(r).reach;
+            const double radius = counts_errors_ ? radius_(reach, space.all_errors[r]) : radius_(reach);
+            const int open = !(size > radius);
+            answers[r] = int(g > 0) | -open;  // all ones is `unsettled`
+            close[found] = r;
+            found += size_t(open & !(size < half_width_));
         }
+        close.resize(found);
+        if (!counts_errors_) return;
+        for (const int r : close) answers[r] = settle_with_care(rows.traits(r), r, space, judge);
+        close.clear();
     }
 
     // The answer of each row by its sum alone.
-    void answer(const LaidOut &rows, Sums &space, Judge &judge, int32_t *answers) const {
+    void answer(const LaidOut &rows, Sums &space, Judge &judge, const Verdicts &verdicts) const {
         evaluate(rows, false, space);
         for (int r = 0; r < rows.count(); r++) {
             const double g = space.sums[r] + m_.bias[0];
-            answers[r] = judge.answer(&g);
+            verdicts.answers[r] = judge.answer(&g);
+            verdicts.keep(r, &g, 1);
         }
     }
 
@@ -103,10 +111,11 @@ template <class T> class OneOutput {
             if (errors) std::fill_n(panel_errors, n, 0.0);
             if (weights.outputs == 0) continue;  // all weights are 0
             const ptrdiff_t at = ptrdiff_t(p) * panel_tiles;
-            ops<T>().rbf_sums({rows.template row<T>(0), space.offset.data(), m_.features, n},
-                              {packed_.tile(at), packed_.tile_stride, tiles_of(p),
-                               packed_.lane_offset.get() + at * tile_width<T>, weights.weights, weights.largest()},
-                              space.sums.data(), panel_errors);
+            ops<T>().rbf_sums(
+                {rows.template row<T>(0), space.offset.data(), m_.features, n, p == 0 ? rows.next() : Ahead{}},
+                {packed_.tile(at), packed_.tile_stride, tiles_of(p), packed_.lane_offset.get() + at * tile_width<T>,
+                 weights.weights, weights.largest()},
+                space.sums.data(), panel_errors);
             for (int r = 0; errors && r < n; r++) space.all_errors[r] += panel_errors[r];
         }
     }
@@ -124,7 +133,7 @@ template <class T> class OneOutput {
         radius += Rounding<T>::bias_error(m_.bias[0]);
         if (half_width_ > 0) radius += half_width_ * root_of_self(m_.kernel, row.norm);
         forget_unless_finite(g, radius);
-        return judge.settle(MiddleRadius{&g, &radius}, m_.margin, row.norm);
+        return judge.settle(MiddleRadius{&g, &radius}, m_.margin, row.reach);
     }
 
     const Machine &m_;

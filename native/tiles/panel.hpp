@@ -22,15 +22,20 @@ template <class T> struct PanelValues {
     Aligned<T> values, errors;
 };
 
-// Whether the errors of kernel values have sizes of their own: else they are the values (rbf), or 1.
+// Whether the errors of kernel values have sizes of their own: else they are the values (is_at_most_one), or 1.
 inline bool own_error_sizes(const Machine &m) { return m.kernel.kind == KernelKind::polynomial; }
+
+// What a row does to dot products on their way to kernel values.
+template <class T> RowTerms<T> row_terms_of(const Kernel &kernel, const RowTraits &row, T slack) {
+    return {T(row.scale), T(row.offset), slack, T(kernel.coef0)};
+}
 
 // Turns one row's dot products with some lanes of a panel into kernel values, and writes what the error of each is
 // proportional to, unless `errors` is null. slack: see Rounding.
 template <class T>
 void evaluate_row(const Machine &m, const RowTraits &row, T slack, const T *lane_offset, int lanes, T *values,
                   T *errors) {
-    ops<T>().kernel_values(m.kernel.kind, m.kernel.degree, {T(row.scale), T(row.offset), slack}, lane_offset, values,
+    ops<T>().kernel_values(m.kernel.kind, m.kernel.degree, row_terms_of(m.kernel, row, slack), lane_offset, values,
                            errors, lanes);
 }
 
@@ -42,7 +47,7 @@ template <class T, bool radii>
 void weigh_row(const Machine &m, const Rounding<T> &rounding, const LaneWeights<T> &weights, int lanes, const T *values,
                const T *errors, double *sums) {
     const auto &op = ops<T>();
-    const bool sizes_are_values = radii && m.kernel.kind == KernelKind::rbf;
+    const bool sizes_are_values = radii && is_at_most_one(m.kernel);
     double &error_sum = sums[2 * m.outputs];
     error_sum = errors || sizes_are_values ? 0 : weights.total;
     op.weigh(values, weights.weights, lanes, weights.slots, weights.outputs + sizes_are_values, sums);
@@ -69,7 +74,7 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const
     }
 }
 
-// The same for rbf by squared distances; `packed` has the points as they are (see unscaled).
+// The same for a radial kernel by squared distances; `packed` has the points as they are (see unscaled).
 template <class T, bool radii>
 void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const RowBlock<T> &rows,
                             const PanelValues<T> &space, double *sums) {
@@ -78,10 +83,10 @@ void add_panel_by_distances(const Machine &m, const Packed<T> &packed, ptrdiff_t
     rows.distances(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
     for (int r = 0; r < rows.count(); r++) {
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
-        ops<T>().kernel_values(KernelKind::rbf, 1, {T(-m.kernel.gamma * log2e), T(0), T(0)}, lane_offset, values,
-                               nullptr, lanes);
-        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, rows.row(r)), packed.panel_weights[panel].all(), lanes,
-                            values, nullptr, sums + r * sums_width(m));
+        const RowTerms<T> terms{T(-argument_unit(m.kernel)), T(0), T(0), T(m.kernel.coef0)};
+        ops<T>().kernel_values(m.kernel.kind, 1, terms, lane_offset, values, nullptr, lanes);
+        weigh_row<T, radii>(m, Rounding<T>::of_distances(m, packed.panel_sizes[panel], rows.row(r)),
+                            packed.panel_weights[panel].all(), lanes, values, nullptr, sums + r * sums_width(m));
     }
 }
 

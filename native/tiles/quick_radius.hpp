@@ -40,15 +40,23 @@ class QuickRadius {
     double operator()(double norm, double errors) const {
         const double step = norm * steps_a_unit_;
         if (!(step < steps)) return std::numeric_limits<double>::infinity();
-        const LinearBounds &at = steps_[int(step)];
-        return std::min(at.slope[0] * errors + at.constant[0], at.slope[1] * errors + at.constant[1]);
+        return steps_[int(step)].least(errors);
+    }
+
+    // The same where the errors are always those that were assumed: quicker to look up.
+    void assume(double errors) {
+        for (int k = 0; k < steps; k++) assumed_[k] = steps_[k].least(errors);
+    }
+    double operator()(double norm) const {
+        const double step = norm * steps_a_unit_;
+        return step < steps ? assumed_[int(step)] : std::numeric_limits<double>::infinity();
     }
 
     // For a row as far out as the farthest point: how many times wider the radius is with these errors than with none.
     double widening(double errors) const {
         const LinearBounds &at = steps_[steps_a_largest - 1];
         const double least = std::min(at.constant[0], at.constant[1]);
-        return std::min(at.slope[0] * errors + at.constant[0], at.slope[1] * errors + at.constant[1]) / least;
+        return at.least(errors) / least;
     }
 
   private:
@@ -56,6 +64,7 @@ class QuickRadius {
     static constexpr double up = 1 + 1e-9;                 // more than the rounding of a bound
     double steps_a_unit_ = 0;
     LinearBounds steps_[steps];
+    double assumed_[steps];
 };
 
 }  // namespace dormie

@@ -15,10 +15,11 @@ namespace dormie {
 
 template <class T> class RowBlock {
   public:
-    // grouped: whether rows are always in groups, which distances need.
+    // grouped: whether rows are always in groups, which distances need, and kernels that are worked out by differences.
     RowBlock(const Machine &machine, int capacity, bool grouped = false)
         : features_(machine.features),
-          always_grouped_(grouped),
+          sum_(summed_by(ops<T>(), machine.kernel.kind)),
+          always_grouped_(grouped || by_differences(machine.kernel.kind)),
           chunks_((machine.features + chunk - 1) / chunk),
           which_(size_t(capacity)) {}
 
@@ -50,12 +51,13 @@ template <class T> class RowBlock {
     // The row itself, mapped and rounded.
     const T *values(int r) const { return rows_->template row<T>(which_[r]); }
 
-    // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane].
+    // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane]; or the
+    // sums of differences that stand in their place (kernel.hpp).
     void products(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
         if (by_nonzeros_)
             products_by_nonzeros(packed, first, tiles, out);
         else
-            by_groups(ops<T>().group_products, packed, first, tiles, out);
+            by_groups(sum_, packed, first, tiles, out);
     }
 
     // Squared distances of every row from every point, likewise; rows must be in groups.
@@ -141,16 +143,18 @@ template <class T> class RowBlock {
         return packed.tile(tile) + k * chunk * tile_width<T>;
     }
 
-    // A few rows use too little of a chunk to fetch the whole of it.
+    // A few rows use too little of a chunk to fetch the whole of it: see TileChunk.
     const T *next_chunk(const Packed<T> &packed, ptrdiff_t tile, ptrdiff_t k) const {
         const int step = ops<T>().list_tiles;
-        if (count_ < 16) return nullptr;
+        if (count_ < few_listed_rows)
+            return tile + 2 * step <= packed.tiles ? chunk_of(packed, tile + step, k) : nullptr;
         if (k + 2 < chunks_) return chunk_of(packed, tile, k + 1);
         return k + 1 == chunks_ && tile + 2 * step < packed.tiles ? chunk_of(packed, tile + step, 0) : nullptr;
     }
 
     const LaidOut *rows_ = nullptr;
     const ptrdiff_t features_;
+    const decltype(Ops<T>::group_products) sum_;
     const bool always_grouped_;
     const ptrdiff_t chunks_;
     std::vector<int> which_;

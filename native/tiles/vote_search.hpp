@@ -79,7 +79,7 @@ class VoteSearch {
         double *radius = space.outputs.data() + classes_ - 1;
         for (ptrdiff_t o = 0; o < m.outputs; o++)
             radius[o] = error + Rounding<float>::bias_error(m.bias[o]) + factor * rho[contender->output(o)];
-        return contender->wins({space.outputs.data(), radius}, row.norm);
+        return contender->wins({space.outputs.data(), radius}, row.reach);
     }
 
   private:

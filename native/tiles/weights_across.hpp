@@ -54,7 +54,7 @@ class WeightsAcross {
         return QuickRadius::of<float>(m, sizes, total_, rows_, half_width, 1.001 * chain());
     }
     // The error sizes of an rbf row, for that radius.
-    double rbf_errors(const std::vector<float> &sums) const { return double(sums[size_t(outputs_)]); }
+    double value_errors(const std::vector<float> &sums) const { return double(sums[size_t(outputs_)]); }
 
   private:
     static constexpr int W = tile_width<float>;
@@ -66,7 +66,7 @@ class WeightsAcross {
         double largest = 0;
         for (ptrdiff_t o = 0; o < outputs_; o++) {
             to[o] = float(from[o]);
-            largest = std::fmax(largest, std::abs(from[o]));
+            largest = std::max(largest, std::abs(from[o]));  // fmax is more than GCC 12 can do on aarch64
         }
         to[outputs_] = float(largest * (1 + 1e-6) + 1e-37);  // rounded up
         total_ += double(to[outputs_]);
@@ -75,7 +75,7 @@ class WeightsAcross {
     // The sum of the largest weights times error sizes: which are the values, or of their own, or 1.
     template <class Values>
     double error_sum(const Machine &m, const Values &values, const std::vector<float> &sums) const {
-        if (m.kernel.kind == KernelKind::rbf) return rbf_errors(sums);
+        if (is_at_most_one(m.kernel)) return value_errors(sums);
         if (!own_error_sizes(m)) return total_;
         double sum = 0;
         for (ptrdiff_t i = 0; i < points_; i++)

@@ -26,6 +26,7 @@ from dormie.errors import (
     UnreadableModelError,
 )
 from dormie.machine import Affine, Machine, MachineSum, kernels, rules
+from dormie.machine import preparation as steps
 from dormie.methods import tree
 from dormie.methods.reduced_set.reduce import Reduction, reduce
 from dormie.numerics import backend
@@ -33,10 +34,11 @@ from dormie.numerics.threads import default_threads
 from dormie.plan import Cascade, Evidence, Exact, Plan, Risk, Tolerance
 from dormie.plan import file as plan_file
 from dormie.planner import Profile, compile
-from dormie.predictor import Answers, AuditedPredictor, Predictor, Status, Step, Trace
+from dormie.predictor import Answers, AuditedPredictor, Predictor, Status, Step, Trace, merge_audits
 
 if TYPE_CHECKING:
     from dormie import estimators as estimators
+    from dormie.scale import dask as dask
 
 __all__ = [
     "Affine",
@@ -66,24 +68,28 @@ __all__ = [
     "compile",
     "kernels",
     "load",
+    "merge_audits",
     "read",
     "reduce",
     "rules",
+    "steps",
     "tree",
 ]
 
 _aliases.install()
 
+_WHEN_ASKED_FOR = {"dask": "dormie.scale.dask", "estimators": "dormie.estimators"}  # they import Dask, scikit-learn
+
 if not TYPE_CHECKING:  # for type checkers it would stand for any name
 
     def __getattr__(name: str) -> Any:
-        if name != "estimators":
+        if name not in _WHEN_ASKED_FOR:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module("dormie.estimators")  # which imports scikit-learn
+        return import_module(_WHEN_ASKED_FOR[name])
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "estimators"])
+    return sorted({*globals(), *_WHEN_ASKED_FOR})
 
 
 def load(path: str | os.PathLike[str] | IO[bytes]) -> Predictor:

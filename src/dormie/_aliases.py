@@ -13,9 +13,13 @@ from types import ModuleType
 from typing import Any
 
 PUBLIC = {
+    "dormie.dask": "dormie.scale.dask",
     "dormie.datasets": "dormie.lab.datasets",
     "dormie.kernels": "dormie.machine.kernels",
+    "dormie.raster": "dormie.scale.raster",
     "dormie.rules": "dormie.machine.rules",
+    "dormie.steps": "dormie.machine.preparation",
+    "dormie.tables": "dormie.scale.tables",
     "dormie.tree": "dormie.methods.tree",
 }
 RENAMED = {

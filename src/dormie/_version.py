@@ -1,3 +1,3 @@
-"""The version, in one place: the build reads it from here too."""
+"""The version of a checkout that was never built. A build writes this module anew, from the newest tag."""
 
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"

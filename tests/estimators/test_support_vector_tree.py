@@ -16,12 +16,12 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dormie
@@ -388,8 +388,8 @@ def test_wrong_parameters_are_named(method: str, parameters: dict[str, Any], mes
 
 
 def test_an_estimator_that_is_no_kernel_machine_is_explained() -> None:
-    with pytest.raises(UnreadableModelError, match="cannot read this LogisticRegression"):
-        SupportVectorTree(LogisticRegression()).fit(*_moons())
+    with pytest.raises(UnreadableModelError, match="cannot read this DecisionTreeClassifier"):
+        SupportVectorTree(DecisionTreeClassifier()).fit(*_moons())
 
 
 def test_no_rows_are_explained() -> None:

@@ -12,36 +12,38 @@ from hypothesis import strategies as st
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from tests.oracles import full_sum as naive
-from tests.properties.strategies import KERNELS
+from tests.properties.strategies import BY_DIFFERENCES, KERNELS, takes_shares
+
+ALL = KERNELS + BY_DIFFERENCES
 
 
-def _vectors(seed: int) -> Floats:
+def _vectors(seed: int, kernel: Kernel | None = None) -> Floats:
     """A few vectors, a zero vector and a repeated one among them."""
     vectors = np.random.default_rng(seed).normal(size=(7, 3))
     vectors[2] = 0
     vectors[5] = vectors[4]
-    return vectors
+    return np.abs(vectors) if kernel is not None and takes_shares(kernel) else vectors
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", ALL, ids=str)
 def test_matrix_and_diagonal_are_the_definition(kernel: Kernel) -> None:
-    a, b = _vectors(1), _vectors(2)[:5]
+    a, b = _vectors(1, kernel), _vectors(2, kernel)[:5]
     expected = [[naive.kernel_value(kernel, u, v) for v in b.tolist()] for u in a.tolist()]
     np.testing.assert_allclose(kernel.matrix(a, b), expected, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(kernel.diagonal(a), np.diag(kernel.matrix(a, a)), rtol=1e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize("kernel", [k for k in KERNELS if k.positive_semidefinite], ids=str)
+@pytest.mark.parametrize("kernel", [k for k in ALL if k.positive_semidefinite], ids=str)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_kernel_that_claims_it_has_no_negative_eigenvalue(kernel: Kernel, seed: int) -> None:
-    gram = kernel.matrix(_vectors(seed), _vectors(seed))
+    gram = kernel.matrix(_vectors(seed, kernel), _vectors(seed, kernel))
     assert np.linalg.eigvalsh(gram).min() >= -1e-12 * np.abs(gram).max()
 
 
-@pytest.mark.parametrize("kernel", [k for k in KERNELS if k.nonnegative], ids=str)
+@pytest.mark.parametrize("kernel", [k for k in ALL if k.nonnegative], ids=str)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_kernel_that_claims_it_is_never_negative(kernel: Kernel, seed: int) -> None:
-    assert (kernel.matrix(_vectors(seed), _vectors(seed + 1)) >= 0).all()
+    assert (kernel.matrix(_vectors(seed, kernel), _vectors(seed + 1, kernel)) >= 0).all()
 
 
 def test_kernels_that_may_be_negative_or_indefinite_say_so() -> None:

@@ -69,7 +69,7 @@ def test_a_sum_is_compiled_saved_and_asked_like_a_machine(machine: MachineSum, t
         assert ((low <= outputs) & (outputs <= high)).all()
         steps = [*each.anytime(ROWS[0])]
         assert (steps[-1].low <= outputs[0]).all()
-        assert set(each.trace(ROWS).stage) <= {"dense", "source"}
+        assert set(each.trace(ROWS).stage) <= {"parts", "dense", "source"}
         assert "MachineSum(2 machines" in each.explain()
     assert len(set(labels)) == 2
 

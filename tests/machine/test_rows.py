@@ -153,7 +153,7 @@ BAD: dict[str, tuple[Any, str]] = {
         np.ma.masked_array(WHOLE, mask=WHOLE == 3),
         r"masked values, the first at row 2, column 1; fill them \(X.filled\(value\)\) or drop their rows",
     ),
-    "a Dask array": (_Graph({}), r"Dask collection, which would be computed whole.*map_blocks\(fast.predict"),
+    "a Dask array": (_Graph({}), r"Dask collection, which would be computed whole.*dormie.dask.predict\(fast, X\)"),
     "a query": (pl.DataFrame(WHOLE).lazy(), r"X is a LazyFrame, a query that has not been run; pass X.collect\(\)"),
     "another frame": (_Table(), "X is a _Table; pass a pandas or polars data frame"),
     "too few columns on disk": (_OnDisk(10**9, 3), "X has 3 columns"),

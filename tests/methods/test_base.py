@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dormie.machine import Affine, Floats, Machine
+from dormie.machine import Affine, Floats, Machine, MachineSum
 from dormie.machine.kernels import RBF
 from dormie.machine.rules import Argmax, MostProbable, OneVsOneVote, Probability, Rule, Sign, Value, ValueRule
-from dormie.machine.rules.probability import Calibrated, Platt
+from dormie.machine.rules.probability import Calibrated, Mean, Platt
 from dormie.methods import METHODS
 from dormie.methods.base import CalibratedStage, CertifiedStage, Stage, middle_of
 from dormie.methods.champion import Champion
@@ -23,6 +23,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.methods.parts import CalibratedParts, Parts
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.refinement import Refinement
 from dormie.methods.regions import Regions
@@ -31,7 +32,7 @@ from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree import greedy
 from dormie.methods.tree.stage import TreeWalk
 from dormie.numerics import backend
-from dormie.numerics.evaluate import FullSum
+from dormie.numerics.evaluate import full_sum_of
 from tests.methods.toy import FarAway
 from tests.oracles import full_sum as naive
 from tests.properties import checks
@@ -45,6 +46,11 @@ RULES: dict[str, Rule] = {
     "value": Value(0.5, flat=False),
     "most probable": MostProbable(np.arange(3), _MAP),
     "probability": Probability(_MAP, 0.2),
+}
+SUMS: dict[str, Rule] = {
+    "most probable of a sum": MostProbable(np.arange(3), Mean((_MAP, _MAP))),
+    "probability of a sum": Probability(Mean((_MAP, _MAP)), 0.2),
+    "added values": Value(0.5, flat=False),
 }
 
 
@@ -60,6 +66,8 @@ ROWS, FITTING = _rows(14), _rows(200)[4:]
 
 @cache
 def _machine(rule: str) -> Machine:
+    if rule in SUMS:
+        return _sum(SUMS[rule])
     rng = np.random.default_rng(3)
     outputs = 1 if rule == "sign" else 3
     input_map = Affine(rng.normal(size=FEATURES), rng.uniform(1, 2, size=FEATURES))
@@ -67,10 +75,26 @@ def _machine(rule: str) -> Machine:
     return Machine(RBF(0.1), points, weights, rng.normal(size=outputs), RULES[rule], input_map)
 
 
+def _sum(rule: Rule) -> MachineSum:
+    """Two machines with half of the points each; values are added."""
+    whole = _machine("vote")
+    members = [
+        Machine(RBF(gamma), whole.points[half], whole.weights[half] / 4, whole.bias, Value(flat=False), whole.input_map)
+        for gamma, half in ((0.1, slice(0, POINTS // 2)), (0.05, slice(POINTS // 2, POINTS)))
+    ]
+    return MachineSum(members, rule, factors=(1.5, -0.5) if isinstance(rule, Value) else None)
+
+
 @cache
-def _exact(outputs: int) -> list[list[Any]]:
-    """The real outputs, which do not depend on the rule."""
-    return naive.exact_outputs(_machine("sign" if outputs == 1 else "vote"), ROWS)
+def _exact(machine: Machine) -> list[list[Any]]:
+    """The real outputs."""
+    if not isinstance(machine, MachineSum):
+        return naive.exact_outputs(machine, ROWS)
+    first, second = (_exact(member) for member in machine.members)
+    if machine.factors is None:
+        return [[*one, *other] for one, other in zip(first, second, strict=True)]
+    a, b = machine.factors
+    return [[a * u + b * v for u, v in zip(*row, strict=True)] for row in zip(first, second, strict=True)]
 
 
 def _calibrated(machine: Machine, sizes: list[int]) -> CalibratedReducedSet:
@@ -97,6 +121,16 @@ def _refinement(machine: Machine) -> Refinement:
     return Refinement(machine, ReducedSet.project(machine, machine.points[:40], [10, 40]).levels, 0.5, 0.01)
 
 
+def _members(machine: Machine) -> tuple[Machine, ...]:
+    assert isinstance(machine, MachineSum)
+    return machine.members
+
+
+def _parts(make: Callable[[Machine], Stage]) -> Callable[[Machine], Parts]:
+    """The stage with one such stage for each member."""
+    return lambda machine: Parts(machine, [make(member) for member in _members(machine)])
+
+
 def _tree(machine: Machine) -> TreeWalk:
     return TreeWalk.calibrated(machine, greedy(machine, FITTING, height=4), FITTING)
 
@@ -105,7 +139,7 @@ CLASSES = ("sign", "vote", "argmax")
 # What makes each stage, the protocol it keeps, and the rules it serves.
 STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]]] = {
     "champion": (_champion, CertifiedStage, ("vote",)),
-    "dense": (Dense, CertifiedStage, tuple(RULES)),
+    "dense": (Dense, CertifiedStage, (*RULES, *SUMS)),
     "dense in float32": (Float32Dense, Stage, CLASSES),
     "fast_stopping": (FastStopping, CertifiedStage, tuple(RULES)),
     "geometry": (lambda made: Geometry.build(made, made.points[:37]), CertifiedStage, tuple(RULES)),
@@ -120,6 +154,23 @@ STAGES: dict[str, tuple[Callable[[Machine], Stage], type[Stage], tuple[str, ...]
     "linear_filter": (lambda made: LinearFilter.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by query": (lambda made: Nearest.fit(made, FITTING), CalibratedStage, CLASSES),
     "nearest by cell": (lambda made: Nearest.fit(made, FITTING, form="cells", cells=3), CalibratedStage, CLASSES),
+    "parts, full sums": (Parts, CertifiedStage, tuple(SUMS)),
+    "parts, fast_stopping": (_parts(FastStopping), CertifiedStage, tuple(SUMS)),
+    "parts, geometry": (
+        _parts(lambda made: Geometry.build(made, made.points[:40])),
+        CertifiedStage,
+        tuple(SUMS),
+    ),
+    "parts, reduced_set": (
+        _parts(lambda made: ReducedSet.project(made, made.points[:40], [10, 40])),
+        CertifiedStage,
+        tuple(SUMS),
+    ),
+    "calibrated parts": (
+        lambda made: CalibratedParts(made, [_calibrated(member, [40]) for member in _members(made)]),
+        CalibratedStage,
+        tuple(SUMS),
+    ),
     "refinement": (_refinement, CalibratedStage, ("value",)),
     "scores": (_scores, CalibratedStage, ("vote", "argmax")),
     "tree": (_tree, CalibratedStage, (*CLASSES, "value")),
@@ -142,7 +193,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield _made(*request.param)
 
 
-def _every(protocol: Any, among: tuple[str, ...] = tuple(RULES)) -> pytest.MarkDecorator:
+def _every(protocol: Any, among: tuple[str, ...] = (*RULES, *SUMS)) -> pytest.MarkDecorator:
     """Runs a test with all stages of a protocol, with all rules they serve among these, natively and in NumPy."""
     cases = [
         pytest.param((name, rule, native), id=f"{name}, {rule}, {'native' if native else 'numpy'}")
@@ -166,10 +217,12 @@ def test_every_stage_of_every_method_is_here() -> None:
 
 @_every(Stage)
 def test_decisions_and_estimates_have_one_shape(stage: Stage) -> None:
-    outputs, is_value = stage.machine.n_outputs, isinstance(stage.machine.rule, ValueRule)
+    outputs, rule = stage.machine.n_outputs, stage.machine.rule
+    is_value = isinstance(rule, ValueRule)
+    columns = rule.n_values(outputs) if isinstance(rule, ValueRule) else 0
     for rows in (ROWS, ROWS[:1], ROWS[:0], np.clip(ROWS, -1e30, 1e30).astype(np.float32), checks.csr(ROWS)):
         n, found, estimate = rows.shape[0], stage.decide(rows), stage.estimate(rows)
-        assert found.answers.shape == ((n, outputs) if is_value else (n,))
+        assert found.answers.shape == ((n, columns) if is_value else (n,))
         assert found.answers.dtype == (np.float64 if is_value else np.int64)
         if found.settled is not None:
             assert (found.settled.shape, found.settled.dtype.name) == ((n,), "bool")
@@ -209,7 +262,7 @@ def test_intervals_contain_the_real_outputs_and_estimates_lie_inside(stage: Cert
         assert (low <= high).all()
         assert np.isfinite(low[:3]).all() == bool(stage.budgets)
         assert np.isfinite(high[:3]).all() == bool(stage.budgets)
-        assert naive.between(low, high, _exact(stage.machine.n_outputs)).all()
+        assert naive.between(low, high, _exact(stage.machine)).all()
     estimate = stage.estimate(ROWS)
     assert ((low <= estimate) & (estimate <= high)).all()
 
@@ -281,12 +334,12 @@ def test_the_middle_of_what_is_not_known_is_zero() -> None:
     assert middle_of(low, high).tolist() == [[0.0, 1.5, 2.5e307, 0.0]]
 
 
-@_every(CertifiedStage, among=("most probable", "probability"))
+@_every(CertifiedStage, among=("most probable", "probability", "most probable of a sum", "probability of a sum"))
 def test_probabilities_are_settled_within_their_tolerance_and_labels_for_good(stage: Stage) -> None:
     """By rules that the native core does not know."""
     rule, rows = stage.machine.rule, FITTING[:100]
     assert isinstance(rule, MostProbable | Probability)
-    found, outputs = stage.decide(rows), FullSum(stage.machine).outputs(rows)
+    found, outputs = stage.decide(rows), full_sum_of(stage.machine).outputs(rows)
     settled = np.broadcast_to(True if found.settled is None else found.settled, len(rows))
     assert settled.any()
     if isinstance(rule, MostProbable):

@@ -16,8 +16,9 @@ from dormie.machine import Affine, Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
 from dormie.machine.rules import Argmax, OneVsOneVote
 from tests.methods.stages import traced
+from tests.oracles import long_double
 from tests.properties import checks
-from tests.properties.strategies import KERNELS, adversarial_machines, by_hand, machine
+from tests.properties.strategies import BY_DIFFERENCES, KERNELS, adversarial_machines, by_hand, machine
 
 
 @settings(max_examples=250)
@@ -35,7 +36,7 @@ def test_they_hold_and_agree_for_many_machines_at_the_edges(case: tuple[Machine,
     checks.answers_agree(*case)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS + BY_DIFFERENCES, ids=str)
 def test_intervals_of_everyday_machines_hold_and_are_narrow(kernel: Kernel) -> None:
     made, rows = machine(kernel, 60, 6, 3)
     checks.intervals_hold(made, rows)
@@ -50,27 +51,10 @@ def _extended_outputs(made: Machine, rows: Any) -> Any:
     s = made.points.astype(np.longdouble)
     if made.input_map is not None:
         x = (x - made.input_map.center) / made.input_map.scale.astype(np.longdouble)
-    return _extended_kernel(made.kernel, x, s) @ made.weights.astype(np.longdouble) + made.bias
+    return long_double.kernel_matrix(made.kernel, x, s) @ made.weights.astype(np.longdouble) + made.bias
 
 
-def _extended_kernel(kernel: Kernel, x: Any, s: Any) -> Any:
-    match kernel:
-        case RBF(gamma):
-            return np.exp(-np.longdouble(gamma) * ((x[:, None] - s) ** 2).sum(axis=2))
-        case Sigmoid(gamma, coef0):
-            return np.tanh(np.longdouble(gamma) * (x @ s.T) + coef0)
-        case Polynomial(gamma, coef0, degree):
-            return (np.longdouble(gamma) * (x @ s.T) + coef0) ** degree
-        case Linear():
-            return x @ s.T
-        case Normalized(inner):
-            own = [np.sqrt(np.array([_extended_kernel(inner, u[None], u[None])[0, 0] for u in a])) for a in (x, s)]
-            inverse = [np.divide(1, root, out=np.zeros_like(root), where=root > 0) for root in own]
-            return inverse[0][:, None] * _extended_kernel(inner, x, s) * inverse[1]
-    raise TypeError(kernel)
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS + BY_DIFFERENCES, ids=str)
 @pytest.mark.parametrize(("count", "features"), [(300, 70), (600, 8), (40, 700)])
 @pytest.mark.parametrize("style", ["ordinary", "far off", "alternating", "sparse"])
 def test_intervals_of_larger_machines_hold(kernel: Kernel, count: int, features: int, style: str) -> None:
@@ -210,6 +194,10 @@ def test_near_ties_are_refined_and_clear_rows_are_not() -> None:
 
 def test_exp2_keeps_to_its_stated_error() -> None:
     checks.exp2_keeps_to_its_error(1_000_000)
+
+
+def test_log2_keeps_to_its_stated_error() -> None:
+    checks.log2_keeps_to_its_error(500_000)
 
 
 @pytest.mark.parametrize(("coef0", "size"), [(1e80, 1.0), (1e77, 1.0), (0.0, 3.58e-41), (0.0, 1e-38), (1e-90, 1e-45)])

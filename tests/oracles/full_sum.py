@@ -15,7 +15,19 @@ import mpmath
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 
 _DIGITS = 120
 
@@ -34,6 +46,20 @@ def kernel_value(kernel: Kernel, u: Sequence[Any], v: Sequence[Any], number: Cal
             return functions.exp(-number(gamma) * _squared_distance(u, v))
         case Normalized(inner):
             return _normalized(inner, u, v, number)
+        case Matern(nu, length_scale):
+            far = functions.sqrt(_squared_distance(u, v)) / number(length_scale)
+            return _matern(far * functions.sqrt(number(2 * nu)), nu) * functions.exp(
+                -far * functions.sqrt(number(2 * nu))
+            )
+        case RationalQuadratic(alpha, length_scale):
+            base = 1 + _squared_distance(u, v) / (2 * number(alpha) * number(length_scale) * number(length_scale))
+            return functions.exp(-number(alpha) * functions.log(base))
+        case Laplacian(gamma):
+            return functions.exp(-number(gamma) * sum((abs(a - b) for a, b in zip(u, v, strict=True)), start=0 * u[0]))
+        case Chi2(gamma):
+            return functions.exp(-number(gamma) * _chi2_distance(u, v))
+        case AdditiveChi2():
+            return -_chi2_distance(u, v)
     raise TypeError(kernel)
 
 
@@ -49,6 +75,19 @@ def _squared_distance(u: Sequence[Any], v: Sequence[Any]) -> Any:
     for a, b in zip(u, v, strict=True):
         total += (a - b) * (a - b)
     return total
+
+
+def _matern(z: Any, nu: float) -> Any:
+    """The polynomial before exp(-z), from the general sum over factorials."""
+    p = round(nu - 0.5)
+    terms = [
+        math.factorial(p + i) // (math.factorial(i) * math.factorial(p - i)) * (2 * z) ** (p - i) for i in range(p + 1)
+    ]
+    return sum(terms) * math.factorial(p) / math.factorial(2 * p)
+
+
+def _chi2_distance(u: Sequence[Any], v: Sequence[Any]) -> Any:
+    return sum(((a - b) * (a - b) / (a + b) for a, b in zip(u, v, strict=True) if a + b > 0), start=0 * u[0])
 
 
 def _power(base: Any, degree: int) -> Any:

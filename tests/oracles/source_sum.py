@@ -12,7 +12,19 @@ import numpy as np
 from scipy.linalg.blas import ddot
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 from tests.oracles.full_sum import points_of
 
 Row = list[float]
@@ -57,6 +69,15 @@ def _kernel_value(machine: Machine, kernel: Kernel, x: Row, s: Row) -> float:
         case RBF(gamma) | Normalized(RBF(gamma)):
             difference = [a - b for a, b in zip(x, s, strict=True)]
             return math.exp(-gamma * _dot(machine, difference, difference))
+        case Matern() | RationalQuadratic():
+            difference = [a - b for a, b in zip(x, s, strict=True)]
+            return _radial(kernel, kernel.gamma * _dot(machine, difference, difference))
+        case Laplacian(gamma):
+            return math.exp(-gamma * _in_order([abs(a - b) for a, b in zip(x, s, strict=True)]))
+        case Chi2(gamma):
+            return math.exp(-gamma * _in_order(_shares(x, s)))
+        case AdditiveChi2():
+            return -_in_order(_shares(x, s))
         case Linear():
             return _dot(machine, x, s)
         case Sigmoid(gamma, coef0):
@@ -68,6 +89,27 @@ def _kernel_value(machine: Machine, kernel: Kernel, x: Row, s: Row) -> float:
         case Normalized(Polynomial(gamma, coef0, degree)):
             return _power(_of_unit_vectors(gamma, coef0, x, s), degree)
     raise TypeError(kernel)
+
+
+def _radial(kernel: Kernel, t: float) -> float:
+    match kernel:
+        case RationalQuadratic(alpha):
+            return math.exp(-alpha * math.log1p(t))
+        case Matern(nu):
+            z = math.sqrt(t)
+            return {0.5: 1.0, 1.5: 1 + z, 2.5: 1 + z + t / 3}[nu] * math.exp(-z)
+    raise TypeError(kernel)
+
+
+def _in_order(terms: Row) -> float:
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
+
+
+def _shares(x: Row, s: Row) -> Row:
+    return [(a - b) * ((a - b) / (a + b)) if a + b > 0 else 0.0 for a, b in zip(x, s, strict=True)]
 
 
 def _dot(machine: Machine, x: Row, s: Row) -> float:

@@ -121,8 +121,6 @@ def test_wrong_requests_are_explained(moons: tuple[SVC, Any]) -> None:
         dormie.compile(regressor, tolerance=float("inf"))
     with pytest.raises(TypeError, match=r"tolerance must be a number, such as 0\.001, got '1e-3'"):
         dormie.compile(regressor, tolerance="1e-3")  # type: ignore[arg-type]
-    with pytest.raises(dormie.UnreadableModelError, match="compiled already"):
-        dormie.compile(dormie.compile(regressor))
 
 
 def test_values_that_are_not_finite_are_named_by_their_place_in_what_was_passed(moons: tuple[SVC, Any]) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.svm import SVC, SVR
 
 import dormie
+from dormie.machine import MachineSum
 from dormie.machine.rules import Value
 from dormie.methods import METHODS
 from dormie.methods.fitting import EFFORTS
@@ -67,8 +69,9 @@ def test_a_tolerance_makes_certified_methods_usable_for_values() -> None:
 def test_usable_methods_have_no_reason_against_them() -> None:
     machine = dormie.read(SVC().fit(X, y + 2 * (X[:, 0] > np.median(X[:, 0]))))  # three classes or more: champion too
     values = dormie.read(SVR().fit(X, y)).changed(rule=Value(0.1))
+    others = {"refinement": values, "parts": MachineSum([machine, machine], machine.rule, factors=(0.5, 0.5))}
     for method in METHODS.values():
-        served = values if method.name == "refinement" else machine
+        served = others.get(method.name, machine)
         assert method.is_usable_for(served)
         assert not method.is_usable_for(served).why_not
 
@@ -96,3 +99,13 @@ def test_options_have_defaults_that_name_nothing() -> None:
     assert asked == Options()
     assert not asked.named
     assert Options.checked(["dense"], "normal", 0, None).named  # no methods at all is a choice, too
+
+
+def test_what_several_labels_do_not_have_is_refused() -> None:
+    model = MultiOutputClassifier(SVC()).fit(X, np.c_[y, X[:, 0] > 0])
+    with pytest.raises(ValueError, match="a model of several labels a row has none"):
+        dormie.compile(model, tolerance=0.1)
+    with pytest.raises(ValueError, match="per_class is for one label a row"):
+        dormie.compile(model, X, risk=0.05, per_class=True)
+    with pytest.raises(ValueError, match="threshold is for classifiers of two classes"):
+        dormie.compile(model, threshold=0.3)

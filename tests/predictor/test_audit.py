@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
 
 import dormie
 from dormie.errors import BrokenPromiseWarning
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF
-from dormie.machine.rules import Sign
+from dormie.machine.rules import Sign, Value
 from dormie.methods.base import Decisions
 from dormie.methods.dense import Dense, Float32Dense
 from dormie.numerics import reference
@@ -395,3 +398,78 @@ def test_rates_of_unlike_rows_that_cannot_be_kept_are_refused() -> None:
         fast.audited(0.5, unlike_rate=0.1)
     with pytest.raises(ValueError, match="needs at least 64; the plan's machine has 2: leave unlike_rate out"):
         _predictor().audited(unlike_rate=0.5)
+
+
+class _HastyValues(_Hasty):
+    """Settles rows whose first feature is 0 or 1; the values of the latter are off by one."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._right = Dense(machine)
+
+    def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - it has none
+        first = rows[:, 0]
+        return Decisions(self._right.right(rows) + (first == 1)[:, None], (first == 0) | (first == 1), 1)
+
+
+class TestValues:
+    def _predictor(self, threads: int | None = None) -> dormie.Predictor:
+        """Labels are certified, decision values have a risk; the values of rows that begin with 1 are wrong."""
+        machine = MACHINE.changed(rule=Value(0.1))
+        risk = replace(RISK, tolerance=0.1)
+        source = Source("by hand", 2)
+        values = Plan(machine, Cascade.of(_HastyValues(machine), Dense(machine)), risk, source)
+        return dormie.Predictor(Plan(MACHINE, Cascade.of(Dense(MACHINE)), Exact(), source, values=values), threads)
+
+    def test_they_are_audited_apart_from_labels(self) -> None:
+        watched = self._predictor().audited(1.0, seed=0)
+        rows = _rows(1000, 0.004)
+        assert (watched.decision_function(rows) == self._predictor().decision_function(rows)).all()
+        wrong = int((rows[:, 0] == 1).sum())
+        assert wrong > 0
+        status = watched.values_status
+        assert status is not None
+        assert (status.rows, status.audited, status.disagreements, status.tolerance) == (1000, 1000, wrong, 0.1)
+        assert f"{wrong} off by more than 0.1; rate between" in str(status)
+        assert f"audit of values: {status}" in repr(watched)
+        assert (watched.status.rows, watched.status.alpha) == (0, None)
+        watched.predict(rows)
+        assert (watched.status.rows, watched.values_status) == (1000, status)
+
+    def test_the_alarm_says_by_how_much_they_are_off(self) -> None:
+        told: list[Status] = []
+        watched = self._predictor().audited(1.0, callback=told.append, seed=0)
+        with pytest.warns(BrokenPromiseWarning, match=r"off by more than 0\.1; rate between .* %: broken"):
+            watched.decision_function(_rows(500, 0.5))
+        assert [status.tolerance for status in told] == [0.1]
+
+    def test_pickles_go_on_where_they_were(self) -> None:
+        watched = self._predictor(threads=1).audited(0.5, seed=0)
+        rows = _rows(500, 0.004)
+        watched.decision_function(rows)
+        again = copy.deepcopy(watched)
+        assert again.threads == 1
+        for each in (watched, again):
+            each.decision_function(rows)
+        assert again.values_status == watched.values_status
+        assert again.values_status is not None
+        assert again.values_status.rows == 1000
+
+    def test_without_a_plan_for_them_there_is_no_status(self) -> None:
+        watched = _predictor().audited(1.0)
+        assert watched.values_status is None
+        assert "audit of values" not in repr(watched)
+
+    def test_probabilities_with_a_risk(self) -> None:
+        X, y = make_classification(6000, n_features=4, random_state=0)
+        model = CalibratedClassifierCV(SVC(), ensemble=False).fit(X[:300], y[:300])
+        fast = dormie.compile(model, X[2000:], fit_rows=X[:2000], tolerance=0.05, risk=0.01, effort="quick")
+        watched = fast.audited(1.0, seed=0)
+        found = watched.predict_proba(X[:2000])
+        assert (found == fast.predict_proba(X[:2000])).all()
+        off = np.abs(found - model.predict_proba(X[:2000])).max(axis=1) > 0.05
+        status = watched.values_status
+        assert status is not None
+        assert fast.plan.values is not None
+        assert (status.rows, status.alpha) == (2000, 0.01 if isinstance(fast.plan.values.guarantee, Risk) else None)
+        assert status.disagreements == (off.sum() if status.audited else 0)

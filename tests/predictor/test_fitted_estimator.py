@@ -20,6 +20,7 @@ from sklearn.inspection import DecisionBoundaryDisplay, permutation_importance
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import ConfusionMatrixDisplay, get_scorer
 from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, OneClassSVM
@@ -27,7 +28,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import dormie
-from dormie.errors import UnreadableModelError
 from dormie.machine.kernels import Custom
 from dormie.machine.rules import OneClassSign, Sign
 from tests.fresh_process import printed
@@ -104,7 +104,7 @@ def test_what_a_predictor_does_not_have_is_an_error_that_says_why() -> None:
     outliers = _fast("outliers")
     with pytest.raises(AttributeError, match="Predictor has no classes_: only classifiers have them"):
         values.classes_  # noqa: B018
-    with pytest.raises(AttributeError, match="only one-class machines have score_samples"):
+    with pytest.raises(AttributeError, match="only one-class machines and densities have score_samples"):
         classifier.score_samples  # noqa: B018
     with pytest.raises(AttributeError, match="Predictor has no offset_: only one-class machines have one"):
         classifier.offset_  # noqa: B018
@@ -174,12 +174,6 @@ def test_it_stands_at_the_end_of_a_pipeline_and_in_its_diagram() -> None:
     assert "Predictor" in pipeline._repr_html_()
 
 
-def test_it_is_not_compiled_again() -> None:
-    for model in (FrozenEstimator(_fast("values")), make_pipeline(_fast("values"))):
-        with pytest.raises(UnreadableModelError, match="this Predictor: it is compiled already"):
-            dormie.compile(model)
-
-
 class TestPickles:
     def test_a_pickle_holds_the_plan_file(self, pair: tuple[Any, dormie.Predictor]) -> None:
         _, fast = pair
@@ -237,3 +231,25 @@ except ModuleNotFoundError as error:
     classes, told = printed(code).splitlines()
     assert classes == "[0 1] 1 True"
     assert told == "score needs scikit-learn: pip install 'dormie[sklearn]'"
+
+
+def test_several_labels_are_those_of_a_classifier() -> None:
+    labels = np.column_stack([NAMES, NAMES[::-1]])
+    model = MultiOutputClassifier(SVC()).fit(X, labels)
+    fast = dormie.compile(model, effort="quick")
+    assert is_classifier(fast)
+    for ours, theirs in zip(fast.classes_, model.classes_, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert fast.score(X, labels) == model.score(X, labels)
+    heavy = np.arange(len(X)) + 1.0
+    right = (model.predict(X) == labels).all(axis=1)
+    assert fast.score(X, labels, heavy) == pytest.approx(heavy @ right / heavy.sum())
+    answers = fast.predict(X, deadline=60.0)
+    assert answers.settled.all()
+    np.testing.assert_array_equal(answers.labels, model.predict(X))
+    np.testing.assert_array_equal(fast.predict_with_decision(X)[0], model.predict(X))
+    assert len(fast.trace(X).stage) == len(X)
+    with pytest.raises(AttributeError, match="several labels a row has no decision values"):
+        fast.decision_function(X)
+    with pytest.raises(AttributeError, match="keeps no probabilities: compile each of the model's estimators_"):
+        fast.predict_proba(X)

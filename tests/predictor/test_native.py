@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -26,6 +28,8 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
+from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.refinement import Refinement
 from dormie.methods.scores import Scores
 from dormie.methods.scores.stage import ScoreMachine
 from dormie.methods.tree.stage import TreeWalk
@@ -46,10 +50,11 @@ def _machine(outputs: str, features: int, mapped: bool, kernel: Kernel, seed: in
         "sign": Sign(np.array([-1, 1])),
         "vote": OneVsOneVote(np.arange(5), break_ties=bool(seed % 2)),
         "largest": Argmax(np.arange(4)),
+        "value": Value(0.05),
         "values": Value(0.05, flat=False),
         "exact values": Value(flat=False),
     }[outputs]
-    c = {"sign": 1, "vote": 10, "largest": 4}.get(outputs, 2)
+    c = {"sign": 1, "vote": 10, "largest": 4, "value": 1}.get(outputs, 2)
     points = _small_numbers(rng, 300, features)
     leaning = (points - points.mean(axis=0)) @ rng.normal(size=(features, c)) / features  # outputs have a direction
     weights = (leaning + 0.3 * rng.normal(size=(300, c))) * 10.0 ** rng.uniform(-1, 0, size=(300, 1))
@@ -83,7 +88,9 @@ def _makers(machine: Machine, rows: Floats) -> dict[str, Callable[[], Stage]]:
         "terms": lambda: FastStopping(machine),
     }
     if isinstance(machine.rule, Value):
-        return found
+        together = np.vstack([np.zeros((20, c)), machine.weights[20:60]])
+        levels = Levels.of(few, [machine.weights[:20], together], c)
+        return found | {"steps": lambda: Refinement(machine, levels, 0.05, 0.01)} if machine.rule.tolerance else found
     found |= {
         "filter": lambda: LinearFilter.fit(machine, some),
         "nearest": lambda: Nearest.fit(machine, some),
@@ -101,7 +108,7 @@ def _makers(machine: Machine, rows: Floats) -> dict[str, Callable[[], Stage]]:
 
 @st.composite
 def _plans(draw: st.DrawFn) -> tuple[Plan, Floats]:
-    outputs = draw(st.sampled_from(["sign", "sign", "vote", "vote", "largest", "values", "exact values"]))
+    outputs = draw(st.sampled_from(["sign", "sign", "vote", "vote", "largest", "value", "values", "exact values"]))
     features = draw(st.sampled_from([1, 3, 8, 13, 40, 70]))
     kernel = draw(st.sampled_from([RBF(0.05), RBF(0.05), Polynomial(0.05, 1.0, 2)]))
     machine = _machine(outputs, features, draw(st.booleans()), kernel, draw(st.integers(0, 50)))
@@ -110,17 +117,15 @@ def _plans(draw: st.DrawFn) -> tuple[Plan, Floats]:
     few = (0, 0) if outputs == "exact values" else (1, 4)
     names = draw(st.lists(st.sampled_from(list(makers)), unique=True, min_size=few[0], max_size=few[1]))
     early = [makers[name]() for name in names]
-    return _plan(machine, early, last_in_float=draw(st.booleans()) and outputs not in ("values", "exact values")), rows
+    return _plan(machine, early, last_in_float=draw(st.booleans()) and outputs != "exact values"), rows
 
 
 def _plan(machine: Machine, early: list[Stage], last_in_float: bool = False) -> Plan:
     last: Stage = Float32Dense(machine) if last_in_float else Dense(machine)
     bold = last_in_float or not all(stage.certified for stage in early)
     tolerance = machine.rule.tolerance if isinstance(machine.rule, Value) else 0.0
-    guarantee: Guarantee = _RISK if bold else Tolerance(tolerance) if tolerance else Exact()
-    if bold and isinstance(machine.rule, Value):  # such plans promise nothing yet
-        early = [stage for stage in early if stage.certified]
-        guarantee = Tolerance(tolerance)
+    risk = replace(_RISK, tolerance=tolerance or None)
+    guarantee: Guarantee = risk if bold else Tolerance(tolerance) if tolerance else Exact()
     return Plan(machine, Cascade.of(*early, last), guarantee, Source("a test", machine.n_points))
 
 
@@ -317,3 +322,31 @@ def test_a_predictor_that_answered_can_be_pickled() -> None:
     rows = _rows(8, 20, 0)
     values = fast.predict(rows)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fast)).predict(rows), values)
+
+
+def test_rows_are_answered_though_another_call_has_the_threads() -> None:
+    # Rows wait for the champion by the hundred, and one worker's would be shared with a thread that is not to be had.
+    rng = np.random.default_rng(0)
+    points, rows = rng.normal(size=(3000, 100)), rng.normal(size=(1000, 100))
+    machine = Machine(RBF(0.005), points, rng.normal(size=(3000, 3)), np.zeros(3), OneVsOneVote(np.arange(3)))
+    few = Levels.of(points[:64], [np.zeros((64, 3))], 3)
+    settles_none = CalibratedReducedSet(machine, few, np.full((1, 3), 1e9))
+    fast = dormie.Predictor(_plan(machine, [settles_none, Champion(machine, few)]))
+    expected = fast.predict(rows, threads=1)
+    done = threading.Event()
+
+    def keep_busy() -> None:
+        many = np.tile(rows, (20, 1))
+        while not done.is_set():
+            fast.predict(many, threads=2)
+
+    other = threading.Thread(target=keep_busy)
+    other.start()
+    time.sleep(0.3)  # until it has the thread, most likely
+    try:
+        for _ in range(10):
+            labels = np.full(len(rows), -1)
+            np.testing.assert_array_equal(fast.predict(rows, out=labels, threads=2), expected)
+    finally:
+        done.set()
+        other.join()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,27 @@ def test_many_python_threads_may_call_at_once() -> None:
         answers = list(pool.map(fast.predict, [rows] * 12))
     assert all((found == answers[0]).all() for found in answers)
     np.testing.assert_array_equal(answers[0], _SHARED.predict(rows))
+
+
+@pytest.mark.parametrize("name", ["three classes, text", "one value"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_may_ask_a_shared_predictor_for_different_things(name: str, threads: int) -> None:
+    """Each gets what it would have got alone, also where rows differ from thread to thread."""
+    fast = FAST[name]
+    asked: list[Callable[[Floats], Any]] = [
+        lambda rows: fast.predict(rows, threads=threads),
+        lambda rows: fast.predict(rows[:1], threads=threads),
+        lambda rows: fast.predict(rows, deadline=60).labels,
+        lambda rows: fast.interval(rows, budget=16),
+        lambda rows: fast.trace(rows).evaluations,
+        lambda rows: [step.low for step in fast.anytime(rows[0])][-1],
+    ]
+    jobs = [(ask, ROWS[start : start + 90]) for ask in asked for start in range(0, 300, 60)] * 4
+    alone = [ask(rows) for ask, rows in jobs[: len(jobs) // 4]] * 4
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda job: job[0](job[1]), jobs))
+    for found, expected in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 _ENDLESS = """

@@ -10,7 +10,7 @@ import pytest
 import dormie
 from dormie.machine import Machine
 from dormie.machine.kernels import RBF
-from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.machine.rules import Argmax, OneVsOneVote, Rule, SeveralLabels, Sign, Value
 from dormie.numerics import backend
 from tests.properties.strategies import by_hand
 
@@ -127,3 +127,25 @@ def test_audited_answers_are_written_too() -> None:
     out = np.empty(200, dtype=np.uint8)
     assert fast.predict(ROWS, out=out) is out
     np.testing.assert_array_equal(out, fast.predict(ROWS))
+
+
+@pytest.mark.parametrize("classes", [([3, 4], ["a", "b", "c"]), ([3, 4], [0.5, 1.0, 2.0]), ([3, 4], [5, 6, 127])])
+def test_several_labels_fill_a_matrix(classes: Any) -> None:
+    rule = SeveralLabels([Sign(classes[0]), Argmax(classes[1])], [1, 3])
+    fast = _predictor(rule, 4)
+    labels = fast.predict(ROWS)
+    assert labels.shape == (200, 2)
+    np.testing.assert_array_equal(labels, rule.labels(rule.answer(fast.plan.full_sum.outputs(ROWS))))
+    out = np.zeros((200, 2), dtype=labels.dtype)
+    for each in (fast, fast.audited()):
+        assert each.predict(ROWS, out=out) is out
+        np.testing.assert_array_equal(out, labels)
+        out[:] = 0
+    with pytest.raises(ValueError, match=r"of shape \(200, 2\); it is of shape \(200,\)"):
+        fast.predict(ROWS, out=np.zeros(200, dtype=labels.dtype))
+    small = np.zeros((200, 2), dtype=np.int8)
+    if labels.dtype == np.int64:
+        np.testing.assert_array_equal(fast.predict(ROWS, out=small), labels)
+    else:
+        with pytest.raises(ValueError, match="out is of type int8, which cannot hold all labels"):
+            fast.predict(ROWS, out=small)

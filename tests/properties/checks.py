@@ -8,7 +8,17 @@ import numpy as np
 import scipy.sparse
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Kernel,
+    Linear,
+    Normalized,
+    OfDifferences,
+    Polynomial,
+    Radial,
+    Sigmoid,
+)
 from dormie.machine.rules import Value
 from dormie.methods.dense import Dense
 from dormie.numerics import backend as native
@@ -19,6 +29,7 @@ from tests.oracles import full_sum as naive
 from tests.oracles import source_sum as naive_source
 
 EXP2_ERROR = 4.0  # exp2_error_units, as native/simd/ops.hpp states it
+LOG2_ERROR = 10.0  # log2_error_units, likewise
 
 
 def core(machine: Machine) -> NativeSum:
@@ -44,9 +55,16 @@ def term_sizes(kernel: Kernel, rows: Floats, points: Floats) -> Floats:
             return np.asarray((gamma * np.abs(rows) @ np.abs(points).T + abs(coef0)) ** degree * degree)
         case Sigmoid(gamma, coef0):
             return np.asarray(abs(gamma) * np.abs(rows) @ np.abs(points).T + abs(coef0) + 1)
-        case RBF(gamma):
+        case Radial():
             reach = np.linalg.norm(rows, axis=1)[:, None] + np.linalg.norm(points, axis=1)
-            return np.asarray(kernel.matrix(rows, points) * (1 + gamma * reach**2))
+            lost = (
+                kernel.gamma * reach**2 if kernel.log_fall is None else kernel.log_fall * (1 + kernel.gamma * reach**2)
+            )
+            return np.asarray(kernel.matrix(rows, points) * (1 + lost))
+        case AdditiveChi2():
+            return np.asarray(np.abs(rows).sum(axis=1)[:, None] + np.abs(points).sum(axis=1))
+        case OfDifferences():
+            return np.asarray(np.ones((len(rows), len(points))))
         case Normalized(RBF()):
             return term_sizes(kernel.kernel, rows, points)
         case Normalized(inner):
@@ -132,6 +150,21 @@ def exp2_error(x: np.ndarray[Any, Any]) -> float:
     unit = np.finfo(x.dtype).eps / 2
     exact = np.exp2(x.astype(np.float64 if x.dtype == np.float32 else np.longdouble))
     return float(np.max(np.abs(exp2(x).astype(exact.dtype) / exact - 1)) / unit)
+
+
+def log2_keeps_to_its_error(samples: int) -> None:
+    """The stated error from 1 on: near 1, beside powers of two and their middles, and far out."""
+    assert native.extension is not None
+    rng = np.random.default_rng(6)
+    for dtype, most in ((np.float32, 126), (np.float64, 1022)):
+        powers = 2.0 ** np.arange(most)
+        near_one = 1 + 10.0 ** rng.uniform(-16, 0, size=samples // 4)
+        x: Any = np.concatenate([2.0 ** rng.uniform(0, most, size=samples), near_one, powers, powers * 2**0.5]).astype(
+            dtype
+        )
+        x = np.concatenate([x, np.nextafter(x, dtype(np.inf)), np.maximum(np.nextafter(x, dtype(0)), dtype(1))])
+        found, exact = native.extension.log2(x).astype(np.longdouble), np.log2(x.astype(np.longdouble))
+        assert (np.abs(found - exact) <= LOG2_ERROR * np.finfo(dtype).eps / 2 * exact).all()
 
 
 def exp2_keeps_to_its_error(samples: int) -> None:

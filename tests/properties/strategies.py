@@ -14,7 +14,21 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from dormie.machine import Affine, Floats, Machine
-from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Custom,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
+from dormie.machine.preparation import Arithmetic, Clip, Columns, Normalize, Preparation, Projection, Step
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
 
 KERNELS: tuple[Kernel, ...] = (
@@ -27,7 +41,12 @@ KERNELS: tuple[Kernel, ...] = (
     Normalized(Polynomial(gamma=0.7, coef0=0.0, degree=2)),
     Normalized(Polynomial(gamma=0.7, coef0=0.5, degree=4)),
     Normalized(RBF(gamma=0.2)),
+    Matern(1.5, 1.5),
+    Matern(2.5, 2.0),
+    RationalQuadratic(0.7, 1.5),
 )
+# These are worked out from differences of coordinates, by fewer methods.
+BY_DIFFERENCES: tuple[Kernel, ...] = (Matern(0.5, 2.0), Laplacian(0.2), Chi2(0.3), AdditiveChi2())
 
 # None of these is surely an inner product, so that geometric bounds do not hold, or are not known to.
 UNCERTIFIABLE: dict[str, Kernel] = {
@@ -75,7 +94,14 @@ def machine(kernel: Kernel, count: int, features: int, outputs: int = 1, seed: i
         points[1] = 0
         rows[0] = points[2]
     weights = sparse_weights(rng, count, outputs)
+    if takes_shares(kernel):
+        points, rows = np.abs(points), np.abs(rows)
     return Machine(kernel, points, weights, rng.normal(size=outputs), rule_for(outputs, seed)), rows
+
+
+def takes_shares(kernel: Kernel) -> bool:
+    """Whether the kernel is defined for vectors without negative coordinates alone."""
+    return isinstance(kernel, Chi2 | AdditiveChi2)
 
 
 @st.composite
@@ -84,18 +110,47 @@ def machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
     count = draw(st.sampled_from([0, 1, 2, 7, 31, 32, 33, 100, 255, 256, 257, 300]))
     features = draw(st.sampled_from([1, 2, 3, 17, 63, 64, 65, 130, 200]))
     outputs = draw(st.sampled_from([1, 1, 3, 6, 10, 45]))
-    made, rows = machine(draw(st.sampled_from(KERNELS)), count, features, outputs, draw(st.integers(0, 1000)))
+    made, rows = machine(
+        draw(st.sampled_from(KERNELS + BY_DIFFERENCES)), count, features, outputs, draw(st.integers(0, 1000))
+    )
     if draw(st.booleans()):
         rng = np.random.default_rng(features)
         input_map = Affine(rng.normal(size=features), rng.uniform(0.5, 2, size=features))
         made = Machine(made.kernel, made.points, made.weights, made.bias, made.rule, input_map)
-    return without_negatives(made, rows) if draw(st.booleans()) else (made, rows)
+    return without_negatives(made, rows) if draw(st.booleans()) or takes_shares(made.kernel) else (made, rows)
+
+
+def prepared(made: Machine, rows: Floats, rng: Generator) -> tuple[Machine, Floats]:
+    """The machine behind a few steps of random numbers, and rows that are prepared to about these."""
+    d = made.n_features
+    wider = d + int(rng.integers(0, 4))
+    steps: list[Step] = [
+        Arithmetic("subtract", rng.normal(size=wider)),
+        Arithmetic("divide", rng.uniform(0.5, 2, size=wider)),
+        Columns(rng.permutation(wider)[:d], wider),
+    ]
+    if rng.random() < 0.7:
+        steps.append(Projection(rng.normal(size=(d, d)) / np.sqrt(d)))
+    if rng.random() < 0.3:
+        steps.append(Clip(-3.0, 3.0, d))
+    if rng.random() < 0.3:
+        steps.append(Normalize("l2", d))
+    preparation = Preparation(wider, steps)
+    before = preparation.inverse(rows if made.input_map is None else made.input_map.inverse(rows))
+    return made.behind(preparation), np.asarray(np.clip(np.nan_to_num(before), -1e300, 1e300))
+
+
+@st.composite
+def prepared_machines(draw: st.DrawFn, cases: st.SearchStrategy[tuple[Machine, Floats]]) -> tuple[Machine, Floats]:
+    """Such machines behind a preparation, but none whose kernel takes shares: prepared rows have any sign."""
+    made, rows = draw(cases.filter(lambda case: not takes_shares(case[0].kernel)))
+    return prepared(made, rows, np.random.default_rng(draw(st.integers(0, 1000))))
 
 
 @st.composite
 def sparse_machines(draw: st.DrawFn, cases: st.SearchStrategy[tuple[Machine, Floats]]) -> tuple[Machine, Floats]:
     """Such machines with sparse points: most coordinates are 0, of rows too, and no input map moves zeros."""
-    made, rows = draw(cases)
+    made, rows = draw(cases.filter(lambda case: case[0].kernel.of_inner_products))
     rng, share = np.random.default_rng(draw(st.integers(0, 1000))), draw(st.sampled_from([0.02, 0.2, 0.7, 1.0]))
     points = np.where(rng.random(made.points.shape) < share, made.points, 0.0)
     rows = np.where(rng.random(rows.shape) < max(share, 0.2), rows, 0.0)
@@ -108,7 +163,8 @@ def without_negatives(made: Machine, rows: Floats) -> tuple[Machine, Floats]:
     """The machine without negative coordinates of points, and mapped rows of which only the first may have some."""
     center, scale = (0.0, 1.0) if made.input_map is None else (made.input_map.center, made.input_map.scale)
     folded = center + np.abs(rows - center) * np.sign(scale)
-    folded[:1] = rows[:1]
+    if not takes_shares(made.kernel):
+        folded[:1] = rows[:1]
     return replace(made, points=np.abs(made.points)), folded
 
 
@@ -182,6 +238,7 @@ def adversarial_kernels(draw: st.DrawFn) -> Kernel:
     gamma = 10.0 ** draw(st.floats(-6, 6))
     coef0 = draw(st.sampled_from([0.0, 1.0, 1e-3, 1e3, 1e-30, 1e20, 1e77, 1e80]))
     degree = draw(st.integers(1, 9))
+    length_scale, alpha = gamma**-0.5, 10.0 ** draw(st.floats(-3, 5))
     return draw(
         st.sampled_from(
             [
@@ -194,6 +251,13 @@ def adversarial_kernels(draw: st.DrawFn) -> Kernel:
                 Normalized(Linear()),
                 Normalized(Polynomial(gamma, coef0, degree)),
                 Normalized(RBF(gamma)),
+                Matern(0.5, length_scale),
+                Matern(1.5, length_scale),
+                Matern(2.5, length_scale),
+                RationalQuadratic(alpha, length_scale),
+                Laplacian(gamma),
+                Chi2(gamma),
+                AdditiveChi2(),
             ]
         )
     )
@@ -214,5 +278,6 @@ def adversarial_machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
     if draw(st.integers(0, 3)) == 0:
         input_map = Affine(_log_uniform(rng, features, -3, 6), _log_uniform(rng, features, -3, 3))
         rows = np.clip(rows, -1e290, 1e290) * input_map.scale + input_map.center
-    made = Machine(draw(adversarial_kernels()), points, weights, bias, rule, input_map)
-    return without_negatives(made, rows) if draw(st.booleans()) else (made, rows)
+    kernel = draw(adversarial_kernels())
+    made = Machine(kernel, np.abs(points) if takes_shares(kernel) else points, weights, bias, rule, input_map)
+    return without_negatives(made, rows) if draw(st.booleans()) or takes_shares(kernel) else (made, rows)

@@ -79,7 +79,8 @@ def test_margins_by_rows_under_another_map_hold() -> None:
     old, new = (Affine(rng.normal(size=4) * 3, rng.uniform(0.1, 5, size=4)) for _ in range(2))
     margin_of_old = Margin(np.array([0.1]), np.array([1.0]), 2.0, 0.3, 2)
     rows = rng.normal(size=(100, 4)) * 10
-    by_new = remapped_margin(margin_of_old, old, new)(np.linalg.norm(new(rows), axis=1))
+    before, after = (Machine(RBF(1.0), np.zeros((1, 4)), [1.0], 0.0, Value(), input_map) for input_map in (old, new))
+    by_new = remapped_margin(margin_of_old, before, after)(np.linalg.norm(new(rows), axis=1))
     assert (by_new >= margin_of_old(np.linalg.norm(old(rows), axis=1))).all()
 
 

@@ -21,19 +21,49 @@ from scipy.sparse import csr_array
 from dormie.machine import Affine, Machine, MachineSum, Origin
 from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.kernels import Kernel
+from dormie.machine.preparation import (
+    NORMS,
+    Arithmetic,
+    Binarize,
+    Clip,
+    Columns,
+    Impute,
+    Normalize,
+    Preparation,
+    Projection,
+    Step,
+)
 from dormie.machine.rules import (
     Argmax,
     ClassRule,
+    DecisionValue,
+    LogDensity,
     MostProbable,
     OneClassSign,
+    OneVsOneConfidence,
     OneVsOneVote,
     Probability,
     Rule,
+    Score,
+    SeveralLabels,
     Sign,
+    Threshold,
+    Transformed,
     Value,
     ValueRule,
+    decision_values,
 )
-from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, ProbabilityMap, Temperature
+from dormie.machine.rules.probability import (
+    Among,
+    Calibrated,
+    Coupled,
+    Isotonic,
+    Mean,
+    Platt,
+    ProbabilityMap,
+    Temperature,
+    Votes,
+)
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.methods.champion import Champion
@@ -42,6 +72,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.methods.parts import CalibratedParts, Parts
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.refinement import Refinement
@@ -58,7 +89,7 @@ from dormie.plan.file.document import SCHEMA, Document
 from dormie.plan.file.parse import unparse
 from dormie.plan.guarantee import Count, Evidence, Exact, Guarantee, Risk, Tolerance
 from dormie.plan.plan import Plan, Source, Trial
-from tests.properties.strategies import KERNELS, Generator
+from tests.properties.strategies import BY_DIFFERENCES, KERNELS, Generator, takes_shares
 
 POINTS, FEATURES = 40, 4
 RULES: tuple[Callable[[], Rule], ...] = (
@@ -72,8 +103,21 @@ RULES: tuple[Callable[[], Rule], ...] = (
     lambda: MostProbable(np.array(["no", "yes"]), _map_of_two()),
     lambda: MostProbable(np.arange(3), _map_of_three()),
     lambda: Probability(_map_of_two(), 0.05),
+    lambda: OneVsOneVote(np.arange(3), break_ties=True),
+    lambda: DecisionValue(OneVsOneVote(np.arange(3)), 0.1),
+    lambda: Score(0.5, 0.1),
+    lambda: Threshold(np.array(["no", "yes"]), Value(), 0.3),
+    lambda: Threshold(np.array([-1, 1]), Score(-0.5), 0.2, equal=0),
+    lambda: Threshold(np.array([False, True]), Probability(_map_of_two()), 0.7, column=1),
+    lambda: OneVsOneConfidence(np.array(["a", "b", "c"]), zero=1),
+    lambda: Transformed("exp", 0.05),
+    lambda: MostProbable(np.arange(3), _map_of_votes()),
+    lambda: MostProbable(np.arange(3), _map_of_some()),
+    lambda: SeveralLabels([Sign(np.array([3, 5])), MostProbable(np.array(["a", "b", "c"]), _map_of_votes())], [1, 4]),
+    lambda: LogDensity(-0.5, 0.1),
 )
-_OUTPUTS = (1, 1, 3, 6, 3, 1, 2, 2, 3, 2)
+_OUTPUTS = (1, 1, 3, 6, 3, 1, 2, 2, 3, 2, 3, 3, 1, 1, 1, 2, 3, 1, 4, 2, 5, 1)
+_ALL_KERNELS = (*KERNELS, *(kernel for kernel in BY_DIFFERENCES if not takes_shares(kernel)))
 
 Array = npt.NDArray[Any]
 
@@ -88,6 +132,15 @@ def _map_of_three() -> ProbabilityMap:
     return Calibrated(OneVsOneVote(np.arange(3)), (Platt(-2.0, 0.5),) * 3)
 
 
+def _map_of_votes() -> ProbabilityMap:
+    return Votes((Sign(np.array([0, 2])), Argmax(np.arange(3))), 3, (0.5, 1.0))
+
+
+def _map_of_some() -> ProbabilityMap:
+    parts = [Temperature(Sign(np.arange(2)), 2.0), Calibrated(Sign(np.arange(2)), (Platt(-2.0, 0.5),))]
+    return Mean((Among(parts[0], (0, 2), 3), Among(parts[1], (2, 1), 3)), (1.0, 0.5))
+
+
 def forged(rng: Generator) -> bytes:
     """A plan file with a few changes."""
     document = _genuine_one(rng)
@@ -100,21 +153,21 @@ def forged(rng: Generator) -> bytes:
 
 
 def _genuine_one(rng: Generator) -> Document:
-    kernel, rule = int(rng.integers(len(KERNELS))), int(rng.integers(len(RULES)))
+    kernel, rule = int(rng.integers(len(_ALL_KERNELS))), int(rng.integers(len(RULES)))
     return genuine(kernel, rule, bool(rng.random() < 0.5), sparse=bool(rng.random() < 0.2))
 
 
 @cache
 def genuine(kernel: int, rule: int, bold: bool, sparse: bool = False) -> Document:
     """A plan with all stages there are for the kernel and the rule, certified ones or bold ones, as it is saved."""
-    machine = _machine(KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
-    if bold and isinstance(machine.rule, MostProbable) and isinstance(machine.rule.map, Mean):
-        machine = _sum_of(machine, KERNELS[(kernel + 1) % len(KERNELS)])
-    if sparse and backend.decides(machine):
+    machine = _machine(_ALL_KERNELS[kernel], RULES[rule](), _OUTPUTS[rule], seed=10 * kernel + rule)
+    if isinstance(machine.rule, MostProbable) and isinstance(machine.rule.map, Mean):
+        machine = _sum_of(machine, _ALL_KERNELS[(kernel + 2) % len(_ALL_KERNELS)])
+    if sparse and backend.decides(machine) and machine.kernel.of_inner_products:
         machine = _sparse(machine)
     bold = bold and _may_be_bold(machine)
     stages = [] if machine.has_sparse_points else _bold_stages(machine) if bold else _certified_stages(machine)
-    last = Float32Dense(machine) if bold and not isinstance(machine.rule, Value) else Dense(machine)
+    last = Float32Dense(machine) if bold and not isinstance(machine, MachineSum) else Dense(machine)
     cascade = Cascade.of(*stages, last).scaled(1.5)
     guarantee = _risk(machine) if bold else _certified(machine)
     source = Source("SVC(C=1.0)", 44, {"numpy": "2.0", "scikit-learn": "1.5"}, 0.25)
@@ -125,21 +178,26 @@ def genuine(kernel: int, rule: int, bold: bool, sparse: bool = False) -> Documen
 
 
 def _values(machine: Machine, source: Source, rewrites: tuple[str, ...]) -> Plan | None:
-    """A plan for probabilities, of machines with a vote or a most probable class."""
-    if isinstance(machine.rule, OneVsOneVote):
+    """A plan for probabilities, of a vote or a most probable class, or for the decision values of a vote."""
+    rule: ValueRule
+    if isinstance(machine.rule, OneVsOneVote) and machine.rule.break_ties:
+        rule = decision_values(machine.rule, machine.n_outputs, 0.1)
+    elif isinstance(machine.rule, OneVsOneVote):
         k, pairs = len(machine.rule.classes), np.linspace(-2.0, -1.0, machine.n_outputs)
         rule = Probability(Coupled(pairs, pairs / 3, tuple(range(k))))
     elif isinstance(machine.rule, MostProbable):
-        rule = Probability(machine.rule.map, 0.1)
+        rule = Probability(machine.rule.map, 0.1 if machine.rule.map.certifiable else 0.0)
     else:
         return None
     machine = machine.changed(rule=rule)
-    stages = [*([Geometry.build(machine, machine.points[:9])] if _bounded(machine) else []), Dense(machine)]
-    return Plan(machine, Cascade.of(*stages), _certified(machine), source, rewrites)
+    stages: list[Stage] = [Geometry.build(machine, machine.points[:9])] if _bounded(machine) else []
+    stages += [Parts(machine)] if isinstance(machine, MachineSum) else []
+    return Plan(machine, Cascade.of(*stages, Dense(machine)), _certified(machine), source, rewrites)
 
 
 def _bounded(machine: Machine) -> bool:
-    return machine.kernel.positive_semidefinite and isinstance(machine.rule, Probability) and machine.rule.tolerance > 0
+    with_tolerance = isinstance(machine.rule, ValueRule) and machine.rule.tolerance > 0
+    return machine.kernel.positive_semidefinite and with_tolerance and not machine.has_sparse_points
 
 
 def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
@@ -148,7 +206,8 @@ def _machine(kernel: Kernel, rule: Rule, outputs: int, seed: int) -> Machine:
     input_map = _scaler(rng) if seed % 2 else None
     names = tuple(f"feature {number}" for number in range(FEATURES)) if seed % 3 == 0 else None
     bias, blas_products = rng.normal(size=outputs), bool(rng.random() < 0.5)
-    machine = Machine(kernel, points, weights, bias, rule, input_map, names, blas_products)
+    preparation = _preparation(rng) if seed % 5 == 1 and names is None else None
+    machine = Machine(kernel, points, weights, bias, rule, input_map, names, blas_products, preparation)
     return machine.with_origin(_origin(rng, machine)) if rng.random() < 0.7 else machine
 
 
@@ -167,10 +226,25 @@ def _sparse(machine: Machine) -> Machine:
     def sparse(each: Machine) -> Machine:
         points = csr_array(np.where(rng.random(each.points.shape) < 0.3, each.points, 0.0))
         input_map = None if each.input_map is None else Affine(np.zeros(FEATURES), each.input_map.scale)
-        return replace(each, points=points, input_map=input_map, blas_products=False)
+        return replace(each, points=points, input_map=input_map, blas_products=False, preparation=None)
 
     origin = machine.origin
     return sparse(machine).with_origin(origin and Origin(sparse(origin.machine), origin.deviation))
+
+
+def _preparation(rng: Generator) -> Preparation:
+    """Every step there is, from as many columns as there are features to as many."""
+    numbers = rng.uniform(1, 2, size=FEATURES)
+    steps: list[Step] = [Impute(numbers), *(Arithmetic(name, numbers) for name in MAP_STEPS)]
+    steps += [
+        Columns(rng.permutation(FEATURES), FEATURES),
+        Clip(-9.0, 9.0, 1),
+        Projection(rng.normal(size=(FEATURES, FEATURES))),
+        Impute(numbers[:1], missing=0.5),
+        Normalize(str(rng.choice(NORMS)), FEATURES),
+        Binarize(0.1, 1),
+    ]
+    return Preparation(FEATURES, steps)
 
 
 def _scaler(rng: Generator) -> Affine:
@@ -193,45 +267,66 @@ def _origin(rng: Generator, machine: Machine) -> Origin:
 
 
 def _certified_stages(machine: Machine) -> list[Stage]:
+    if isinstance(machine, MachineSum):
+        kinds = (_landmarks, _set, FastStopping) if _may_be_bold(machine) else ()
+        return [*(Parts(machine, list(map(kind, machine.members))) for kind in kinds), Parts(machine)]
     if not machine.kernel.positive_semidefinite:
         return []
-    geometry = Geometry.build(machine, machine.points[:20])
-    reduced_set = ReducedSet.project(machine, machine.points[:5], [2, 5])
-    stages: list[Stage] = [geometry, reduced_set, FastStopping(machine)]
+    stages: list[Stage] = [_landmarks(machine), FastStopping(machine)]
+    if machine.kernel.has_derivative:
+        stages.insert(1, _set(machine))
     if backend.decides(machine) and not isinstance(machine.rule, Value):
         parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
         stages.append(Regions(machine, machine.points[:2].copy(), parts))
-    if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
+    if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2 and machine.kernel.has_derivative:
         stages.append(Champion(machine, ReducedSet.project(machine, machine.points[:5], [5]).levels))
     return stages
 
 
+def _landmarks(machine: Machine) -> Stage:
+    return Geometry.build(machine, machine.points[:20])
+
+
+def _set(machine: Machine) -> Stage:
+    return ReducedSet.project(machine, machine.points[:5], [2, 5])
+
+
 def _may_be_bold(machine: Machine) -> bool:
     """Whether there are calibrated stages for the machine; values need a tolerance for them."""
-    if isinstance(machine.rule, Value):
+    if isinstance(machine, MachineSum):
+        return all(member.kernel.positive_semidefinite and member.kernel.has_derivative for member in machine.members)
+    if isinstance(machine.rule, Value | DecisionValue | Score):
         settles_values = machine.rule.tolerance > 0 and machine.kernel.positive_semidefinite
+        settles_values &= machine.kernel.has_derivative
         return settles_values and not machine.has_sparse_points
     return backend.decides(machine)
 
 
 def _bold_stages(machine: Machine) -> list[Stage]:
-    if isinstance(machine.rule, Value):
+    if isinstance(machine, MachineSum):
+        return [CalibratedParts(machine, list(map(_bold_set, machine.members)))]
+    if isinstance(machine.rule, ValueRule):
         together = np.vstack([np.zeros((4, machine.n_outputs)), machine.weights[4:10]])
         levels = Levels.of(machine.points[:10], [machine.weights[:4], together], machine.n_outputs)
         return [Refinement(machine, levels, 0.5, 0.01)]
     rows = np.random.default_rng(0).normal(size=(60, FEATURES))
     stages: list[Stage] = [LinearFilter.fit(machine, rows)]
-    stages += [Nearest.fit(machine, rows, form=form, budget=20, cells=cells) for form, cells in _FORMS]
+    if machine.kernel.of_inner_products:
+        stages += [Nearest.fit(machine, rows, form=form, budget=20, cells=cells) for form, cells in _FORMS]
     tree = greedy(machine, rows, height=4)
     stages.append(TreeWalk.calibrated(machine, tree, rows))
-    if machine.kernel.positive_semidefinite:
-        levels = Levels.of(machine.points[:4], [machine.weights[:4]], machine.n_outputs)
-        stages.append(CalibratedReducedSet(machine, levels, np.ones((1, machine.n_outputs))))
+    if machine.kernel.positive_semidefinite and machine.kernel.has_derivative:
+        stages.append(_bold_set(machine))
     if needs_classes(Scores.name, machine):
         classes = len(cast(ClassRule, machine.rule).classes)
         made = ScoreMachine(machine.points[:4].copy(), rows[:4, :1] * np.arange(classes), np.zeros(classes))
         stages.append(Scores(machine, made, 0.5))
     return stages
+
+
+def _bold_set(machine: Machine) -> Stage:
+    levels = Levels.of(machine.points[:4], [machine.weights[:4]], machine.n_outputs)
+    return CalibratedReducedSet(machine, levels, np.ones((1, machine.n_outputs)))
 
 
 _FORMS: tuple[tuple[str, int | None], ...] = (("query", None), ("cells", 3))
@@ -243,10 +338,10 @@ def _certified(machine: Machine) -> Guarantee:
 
 
 def _risk(machine: Machine) -> Risk:
-    of_values = isinstance(machine.rule, Value)
+    of_values = isinstance(machine.rule, ValueRule)
     classes = (Count("a", 4000, 0), Count("b", 1000, 1)) if machine.n_outputs > 1 and not of_values else ()
     evidence = Evidence(5000, 1 if classes else 0, 0.01, 2, 3, "2024-12-31", 5, {"dormie": "0.1"}, classes)
-    return Risk(0.01, 0.95, evidence, machine.rule.tolerance if isinstance(machine.rule, Value) else None)
+    return Risk(0.01, 0.95, evidence, machine.rule.tolerance if isinstance(machine.rule, ValueRule) else None)
 
 
 def _unpacked(document: Document, name: str) -> Array:
@@ -329,6 +424,7 @@ class _Forgery:
             self._other_deviation,
             self._other_steps,
             self._other_input_map,
+            self._other_preparation,
         ]
         self._one_of(changes)()
 
@@ -402,9 +498,16 @@ class _Forgery:
             "sign",
             "argmax",
             "value",
+            "score",
+            "decision_value",
+            "threshold",
             "exact",
             "mean",
             "platt",
+            "votes",
+            "among",
+            "transformed",
+            "several_labels",
         )
         named = [place for place in self._places((str,)) if place[1] == "name"]
         if named:
@@ -590,6 +693,31 @@ class _Forgery:
                 self.arrays[f"{folder}/{name}.npy"] = np.full(d, self._one_of(FLOATS))
             center, scale = f"{folder}/center.npy", f"{folder}/scale.npy"
             part["input_map"] = {"center": center, "scale": scale, "steps": []}
+
+    def _other_preparation(self) -> None:
+        """Steps dropped, repeated, in another order or elsewhere; rows of other widths; matrices of other shapes."""
+        machine = self.schema.get("machine")
+        described = machine.get("preparation") if isinstance(machine, dict) else None
+        if not isinstance(described, dict) or not isinstance(described.get("steps"), list):
+            return
+        steps = described["steps"]
+        match int(self.rng.integers(6)):
+            case 0:
+                described["columns"] = self._one_of([*INTEGERS, FEATURES, 1, 1 << 24])
+            case 1 if steps:
+                steps.pop(int(self.rng.integers(len(steps))))
+            case 2 if steps:
+                steps[self.rng.integers(len(steps))]["at"] = self._one_of([*INTEGERS, 1, 2])
+            case 3:
+                steps += [{"name": "clip", "at": 0, "low": 0.0, "high": 1.0, "width": 1}] * self._one_of([1, 99, 2000])
+            case 4:
+                self.rng.shuffle(steps)
+            case _:
+                width = self._one_of([1, 1 << 10, 1 << 20, 1 << 24])
+                step = {"name": "columns", "at": 0, "width": width, "which": "machine/preparation/which.npy"}
+                described |= {"columns": width, "steps": [step]}
+                self._drop("machine/preparation/")
+                self.arrays["machine/preparation/which.npy"] = np.arange(FEATURES, dtype=np.int64) % width
 
 
 _OUTPUT_AXES = {

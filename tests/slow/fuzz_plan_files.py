@@ -123,6 +123,9 @@ def _use(predictor: dormie.Predictor, rng: Generator, folder: Path) -> None:
         assert isinstance(machine.rule, ClassRule)
         shape = rows.shape[0], len(machine.rule.classes)
         _require(predictor.predict_proba(rows).shape == shape, "a probability of each class")
+    if hasattr(predictor, "most_anomalous"):
+        _require(len(predictor.most_anomalous(rows, 2).scores) == 2, "the scores of two rows")
+        predictor.score_samples(rows)
     for budget in (None, 0, 1, int(rng.integers(2, 50))):
         low, high = predictor.interval(rows, budget=budget)
         _require(low.shape == high.shape, "an end for each end")
@@ -153,8 +156,8 @@ def _require(holds: bool, what: str) -> None:
 def _rows(rng: Generator, predictor: dormie.Predictor) -> Any:
     """A few rows: everyday ones, the machine's own points, zeros, extreme ones; dense or sparse, float64 or float32."""
     machine = members_of(predictor.plan.machine)[0]
-    d = machine.n_features
-    if machine.has_sparse_points and d > _WIDEST:
+    d = machine.n_columns
+    if d > _WIDEST:
         rows = scipy.sparse.csr_array(([1.0, -2.0, 1e300], [0, d // 2, d - 1], [0, 0, 1, 3]), shape=(3, d))
         return scipy.sparse.vstack([rows, machine.points[:2]], format="csr")
     rows = rng.normal(size=(5, d))

@@ -27,8 +27,18 @@ import numpy as np
 import scipy.sparse
 
 from dormie.machine import Affine, Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
-from dormie.machine.rows import mapped
+from dormie.machine.kernels import (
+    RBF,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
+from dormie.machine.rows import mapped, unmapped
 from dormie.machine.rules import OneVsOneVote, Rule, Value
 from dormie.methods.base import CertifiedStage
 from dormie.methods.champion import Champion
@@ -47,7 +57,7 @@ from dormie.plan.plan import Plan, Source
 from dormie.planner.options import certified_guarantee
 from dormie.predictor.predictor import Predictor
 from tests.oracles import long_double
-from tests.properties.strategies import POINTS, WEIGHTS, Generator, rule_for, sparse_weights
+from tests.properties.strategies import POINTS, WEIGHTS, Generator, prepared, rule_for, sparse_weights
 from tests.slow.soak_models import check_model
 
 ROWS = 1000  # of one machine
@@ -240,7 +250,9 @@ def random_machine(rng: Generator) -> Machine:
     if _beside(rng).random() < 0.3:
         points = np.abs(points)
     bias = rng.normal(size=outputs)
-    return Machine(_random_kernel(rng, points), points, np.clip(weights, -1e300, 1e300), bias, rule, input_map)
+    made = Machine(_random_kernel(rng, points), points, np.clip(weights, -1e300, 1e300), bias, rule, input_map)
+    steps = _beside(rng)
+    return prepared(made, points[:1], steps)[0] if steps.random() < 0.2 else made
 
 
 def _beside(rng: Generator) -> Generator:
@@ -264,6 +276,15 @@ def _random_kernel(rng: Generator, points: Floats) -> Kernel:
     kernels: list[Kernel] = [RBF(gamma)] * 5 + [Polynomial(gamma, coef0, degree)] * 3
     kernels += [Linear(), Normalized(Linear()), Normalized(RBF(gamma)), Sigmoid(gamma, coef0)]
     kernels += [Normalized(Polynomial(gamma, coef0, degree)), Polynomial(gamma, -coef0, degree)]
+    beside = _beside(rng)
+    if beside.random() < 0.3:
+        scale, alpha = gamma**-0.5, 10.0 ** beside.uniform(-2, 3)
+        others = [
+            *(Matern(nu, scale) for nu in (0.5, 1.5, 2.5)),
+            RationalQuadratic(alpha, scale),
+            Laplacian(gamma**0.5),
+        ]
+        return others[int(beside.integers(len(others)))]
     return kernels[int(rng.integers(len(kernels)))]
 
 
@@ -323,8 +344,7 @@ def _rows_near_the_decision_boundary(rng: Generator, dense: Dense) -> Floats:
     if (points >= 0).all():  # rows without negative coordinates too, more or less of them
         chance = _beside(rng)
         start = np.where(chance.random((len(start), 1)) < chance.random(), np.abs(start), start)
-    if machine.input_map is not None:
-        start = start * machine.input_map.scale + machine.input_map.center
+    start = unmapped(machine, start)
     ends = np.clip(start, -1e300, 1e300)
     one, other = ends[:BOUNDARY_ROWS], ends[BOUNDARY_ROWS:]
     for depth in range(60):

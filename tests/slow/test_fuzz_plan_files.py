@@ -11,7 +11,8 @@ import pytest
 
 import dormie
 from dormie.methods import METHODS
-from tests.properties.strategies import KERNELS
+from dormie.plan.file import vocabulary
+from tests.properties.strategies import BY_DIFFERENCES, KERNELS
 from tests.slow import fuzz_plan_files
 from tests.slow.forgery import RULES, genuine
 
@@ -26,8 +27,22 @@ def test_forged_files_are_refused_or_work(tmp_path: Path) -> None:
 def test_genuine_plans_are_of_every_kind() -> None:
     plans = [genuine(kernel, rule, bold).schema for kernel in (1, 3) for rule in range(len(RULES)) for bold in (0, 1)]
     assert {stage["name"] for plan in plans for stage in plan["stages"]} == set(METHODS)
+    parts = [stage for plan in plans for stage in plan["stages"] if stage["name"] == "parts"]
+    assert {(stage["certified"], stage["numbers"].get("0")) for stage in parts} == {
+        (True, None),
+        (True, "geometry"),
+        (True, "reduced_set"),
+        (True, "fast_stopping"),
+        (False, "reduced_set"),
+    }
     assert {plan["guarantee"]["name"] for plan in plans} == {"exact", "tolerance", "risk"}
-    assert {type(kernel).__name__ for kernel in KERNELS} == {"Linear", "Polynomial", "RBF", "Sigmoid", "Normalized"}
+    described = [plan["machine"]["rule"] for plan in plans if "rule" in plan["machine"]]
+    described += [plan["values"]["rule"] for plan in plans if "values" in plan]
+    assert {rule["name"] for rule in described} == set(vocabulary.RULES)
+    assert {rule["of"]["name"] for rule in described if "of" in rule} == {"value", "score", "probability"}
+    of_distances = {"Matern", "RationalQuadratic", "Laplacian", "Chi2", "AdditiveChi2"}
+    known = {"Linear", "Polynomial", "RBF", "Sigmoid", "Normalized"} | of_distances
+    assert {type(kernel).__name__ for kernel in KERNELS + BY_DIFFERENCES} == known
 
 
 def test_an_error_on_use_is_found_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:

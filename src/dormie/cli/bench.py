@@ -6,19 +6,20 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
-from dormie.convert.libsvm.reader import read_libsvm
+from dormie.cli.failures import Exit, blaming
+from dormie.cli.models import Features, TextModel, Trust, load_model
+from dormie.cli.rows import read_rows
+from dormie.convert import read
 from dormie.lab.bench import CASES, PEERS, Case, Comparison, compare, make_case
 from dormie.lab.bench.compare import as_record
 from dormie.lab.bench.environment import environment
 from dormie.lab.bench.risk import with_risk
 from dormie.lab.bench.table import print_comparison
-from dormie.machine import Machine
 
 
 def bench(
@@ -33,18 +34,18 @@ def bench(
         float | None, typer.Option(help="Also a plan with this risk, such as 0.001, calibrated on some of the rows.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
-    model: Annotated[Path | None, typer.Option(help="A LIBSVM text model, instead of a case.")] = None,
-    rows_file: Annotated[Path | None, typer.Option(help="Rows for --model, a .npy file.")] = None,
-    trust_pickle: Annotated[
-        bool, typer.Option("--trust-pickle", help="--model is a joblib or pickle file; loading one runs its code.")
-    ] = False,
+    model: Annotated[Path | None, typer.Option(help="A model file, instead of a case.")] = None,
+    rows_file: Annotated[Path | None, typer.Option(help="Rows for --model.")] = None,
+    n_features: Features = None,
+    trust: Trust = False,
 ) -> None:
     """Compare peers on the same model and rows: microseconds per row, and labels that differ."""
     errors = Console(stderr=True)
     chosen = [name.strip() for name in peers.split(",")]
     results = []
     try:
-        for case in _own_case(model, rows_file, trust_pickle) if model or rows_file else _ready_made(cases, errors):
+        own = bool(model or rows_file)
+        for case in _own_case(model, rows_file, TextModel(n_features), trust) if own else _ready_made(cases, errors):
             results.append(_measure(case, rows, chosen, seconds, full, risk))
             if not as_json:
                 print_comparison(results[-1], _wide_enough())
@@ -67,28 +68,13 @@ def _ready_made(names: list[str] | None, errors: Console) -> Iterator[Case]:
         yield make_case(name)
 
 
-def _own_case(model: Path | None, rows_file: Path | None, trust_pickle: bool) -> Iterator[Case]:
+def _own_case(model: Path | None, rows_file: Path | None, text: TextModel, trust: bool) -> Iterator[Case]:
     if model is None or rows_file is None:
         raise ValueError("--model and --rows-file go together: the model to compare, and the rows to predict")
-    rows = np.load(rows_file, allow_pickle=False)
-    yield Case(model.name, _unpickled(model) if trust_pickle else _from_libsvm(model, rows), rows)
-
-
-def _unpickled(path: Path) -> Any:
-    import joblib  # optional
-
-    return joblib.load(path)
-
-
-def _from_libsvm(path: Path, rows: Any) -> Machine:
-    """Read a LIBSVM model. Its text omits zeros, so the number of features is taken from the rows."""
-    with path.open("rb") as file:
-        if file.read(8) != b"svm_type":
-            raise ValueError(
-                f"{path} is not a LIBSVM text model. If it is a pickle or joblib file of a scikit-learn model and you "
-                "trust whoever made it (loading one runs the code inside), add --trust-pickle"
-            )
-    return read_libsvm(path, n_features=rows.shape[-1])
+    loaded = load_model(model, trust, text)
+    with blaming(Exit.MODEL, model):
+        machine = read(loaded)
+    yield Case(model.name, loaded, read_rows(rows_file, machine, None))
 
 
 def _measure(

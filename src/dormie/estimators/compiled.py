@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, validate_data
 
+from dormie.estimators.before import described, parted
 from dormie.estimators.calibration_rows import is_number, set_aside
 from dormie.estimators.diagram import diagram
 from dormie.machine import Floats
@@ -138,10 +140,11 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         elif self.calibration is not None:
             raise ValueError("calibration is used only with a risk: add risk=0.001, for example, or leave it out")
         self.estimator_ = clone(model).fit(training, y, **params)
-        self.predictor_ = compile(
-            self.estimator_,
-            rows,
-            fit_rows=fit_rows,
+        self.before_, behind = parted(self.estimator_)
+        predictor = compile(
+            behind,
+            self._prepared(rows) if rows is not None else None,
+            fit_rows=None if fit_rows is None else self._prepared(fit_rows),
             risk=self.risk,
             confidence=self.confidence,
             per_class=self.per_class,
@@ -150,6 +153,10 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             effort=self.effort,
             seed=seed,
         )
+        if self.before_ is not None:
+            source = replace(predictor.plan.source, before=described(self.before_))
+            predictor = Predictor(replace(predictor.plan, source=source))
+        self.predictor_ = predictor
         self._describe()
         return self
 
@@ -186,6 +193,8 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _asked(self, ask: Callable[[Any], T], X: Any) -> T:
         """What the predictor answers for the rows, once they are what scikit-learn expects of them."""
+        if self.before_ is not None:  # scikit-learn checks the rows there
+            return ask(self._prepared(X))
         rows = _numbers(X) if isinstance(X, list) else X
         usual = self._is_usual(rows)
         try:
@@ -194,6 +203,10 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if usual:
                 self._checked(X)  # if scikit-learn has words for what is wrong, its tools and users expect these
             raise
+
+    def _prepared(self, X: Any) -> Any:
+        """The rows behind the steps that run in scikit-learn."""
+        return X if self.before_ is None else self.before_.transform(X)
 
     def _is_usual(self, rows: Any) -> bool:
         """Whether the rows may go unchecked: the predictor checks them, and for single rows even the time counts."""
@@ -259,8 +272,9 @@ class _Compiled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("n_features_in_", "feature_names_in_", "classes_", "offset_"):
             if hasattr(self, name):
                 delattr(self, name)
-            if hasattr(self.predictor_, name):
-                setattr(self, name, getattr(self.predictor_, name))
+            of = self.before_ if self.before_ is not None and name.endswith("_in_") else self.predictor_
+            if hasattr(of, name):
+                setattr(self, name, getattr(of, name))
 
     def get_metadata_routing(self) -> Any:
         """Return how metadata is passed on: what is given to `fit` goes to the model's `fit`, as the model requests.
@@ -326,6 +340,9 @@ class CompiledClassifier(ClassifierMixin, _Compiled):  # type: ignore[misc]
     ----------
     estimator_ : estimator
         The trained model.
+    before_ : Pipeline or None
+        The steps of a pipeline that no plan can hold, such as `PolynomialFeatures`. Rows go through them in
+        scikit-learn, and what is behind them is compiled.
     predictor_ : Predictor
         The compiled model. It also predicts by a deadline, gives intervals, and explains its plan.
     classes_ : ndarray of shape (n_classes,)
@@ -463,6 +480,9 @@ class CompiledRegressor(RegressorMixin, _Compiled):  # type: ignore[misc]
     ----------
     estimator_ : estimator
         The trained model.
+    before_ : Pipeline or None
+        The steps of a pipeline that no plan can hold, such as `PolynomialFeatures`. Rows go through them in
+        scikit-learn, and what is behind them is compiled.
     predictor_ : Predictor
         The compiled model. It also predicts by a deadline, gives intervals, and explains its plan.
     n_features_in_ : int
@@ -523,6 +543,9 @@ class CompiledOutlierDetector(OutlierMixin, _Compiled):  # type: ignore[misc]
     ----------
     estimator_ : estimator
         The trained model.
+    before_ : Pipeline or None
+        The steps of a pipeline that no plan can hold, such as `PolynomialFeatures`. Rows go through them in
+        scikit-learn, and what is behind them is compiled.
     predictor_ : Predictor
         The compiled model. It also predicts by a deadline, gives intervals, and explains its plan.
     offset_ : float

@@ -11,7 +11,7 @@ margin     how far from the decision boundary an interval must stay, so that rou
 
 from dormie.machine.input_map import Affine
 from dormie.machine.machine import Machine, Origin, _restored  # noqa: F401 - pickles of 0.1.0 look for it here
-from dormie.machine.machine_sum import MachineSum, members_of, require_one_machine
+from dormie.machine.machine_sum import MachineSum, joined_widths, members_of, require_one_machine
 from dormie.machine.typing import Floats
 
-__all__ = ["Affine", "Floats", "Machine", "MachineSum", "Origin", "members_of", "require_one_machine"]
+__all__ = ["Affine", "Floats", "Machine", "MachineSum", "Origin", "joined_widths", "members_of", "require_one_machine"]

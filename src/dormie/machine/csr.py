@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dormie.machine.typing import Booleans
+
 _INDEX_TYPES = frozenset({np.dtype(np.int32), np.dtype(np.int64)})
 
 
@@ -31,13 +33,19 @@ def as_csr(X: Any) -> Any:
     return rows
 
 
-def first_not_finite(rows: Any) -> tuple[int, int, float] | None:
-    """Row, column and value of the first NaN or infinity of a CSR matrix, or None."""
+def first_not_finite(rows: Any, may_be_nan: Booleans | None = None) -> tuple[int, int, float] | None:
+    """Row, column and value of the first NaN or infinity of a CSR matrix, or None.
+
+    may_be_nan: columns in which NaN does not count.
+    """
     rows = canonical(rows)
     values = _used(rows.data, rows)
-    if np.isfinite(values).all():
+    finite = np.isfinite(values)
+    if may_be_nan is not None and not finite.all():
+        finite |= np.isnan(values) & may_be_nan[_used(rows.indices, rows)]
+    if finite.all():
         return None
-    place = int(np.flatnonzero(~np.isfinite(values))[0])
+    place = int(np.flatnonzero(~finite)[0])
     return _row_of(place, rows), int(rows.indices[place]), float(values[place])
 
 

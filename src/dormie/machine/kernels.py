@@ -11,107 +11,47 @@ bounds of its rounding. Until it has them, `Custom` serves.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from dormie.machine.distance_kernels import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Laplacian,
+    Matern,
+    OfDifferences,
+    Radial,
+    RationalQuadratic,
+)
+from dormie.machine.kernel import Kernel, require_finite, require_positive_gamma
 from dormie.machine.kernel_memory import memory_of
 from dormie.machine.sparse_points import squared_norms
 from dormie.machine.typing import Floats
 
-__all__ = ["RBF", "Custom", "Kernel", "Linear", "Normalized", "Polynomial", "Sigmoid"]
+__all__ = [
+    "RBF",
+    "AdditiveChi2",
+    "Chi2",
+    "Custom",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Normalized",
+    "OfDifferences",
+    "Polynomial",
+    "Radial",
+    "RationalQuadratic",
+    "Sigmoid",
+]
 
 
 LARGEST_VALUE_ERROR = 1e-3  # of a Python kernel: beyond that, bounds of second order would no longer be small
 HIGHEST_DEGREE = 10**6  # far beyond any useful degree, and small enough for the integers of the native core
-
-
-class Kernel(ABC):
-    """
-    A kernel function K(u, v): the base class of all kernels.
-
-    Examples
-    --------
-    >>> from dormie.kernels import RBF, Kernel, Sigmoid
-    >>> isinstance(RBF(0.5), Kernel)
-    True
-    >>> RBF(0.5).positive_semidefinite, Sigmoid(0.5).positive_semidefinite
-    (True, False)
-    """
-
-    @abstractmethod
-    def matrix(self, a: Any, b: Any) -> Floats:
-        """
-        Compute the kernel matrix of two sets of rows.
-
-        Parameters
-        ----------
-        a : ndarray of shape (n, d)
-            The rows u.
-        b : ndarray of shape (m, d)
-            The rows v.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-            K(u, v) of every row of `a` with every row of `b`.
-        """
-
-    @abstractmethod
-    def diagonal(self, a: Any) -> Floats:
-        """
-        Compute K(u, u) of every row.
-
-        Parameters
-        ----------
-        a : ndarray of shape (n, d)
-            The rows u.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            The diagonal of `matrix(a, a)`.
-        """
-
-    @property
-    @abstractmethod
-    def positive_semidefinite(self) -> bool:
-        """Whether K is an inner product in some feature space, for rows of any kind."""
-
-    @property
-    @abstractmethod
-    def nonnegative(self) -> bool:
-        """Whether K(u, v) >= 0 for all u, v."""
-
-    @property
-    def nonnegative_in_orthant(self) -> bool:
-        """Whether K(u, v) >= 0 for all vectors u, v without negative coordinates."""
-        return self.nonnegative
-
-    @property
-    def is_python(self) -> bool:
-        """Whether K is a Python function: then evaluations are dear, and rows may be objects of any type."""
-        return False
-
-    @property
-    def evaluations_of_diagonal(self) -> int:
-        """How many kernel evaluations K(x, x) of a row takes: 0 if it is known without any."""
-        return 0
-
-
-def _require_finite(kernel: object, **parameters: float) -> None:
-    for name, value in parameters.items():
-        if not math.isfinite(value):
-            raise ValueError(f"{type(kernel).__name__}: {name} must be finite, got {value}")
-
-
-def _require_positive_gamma(kernel: object, gamma: float) -> None:
-    _require_finite(kernel, gamma=gamma)
-    if gamma <= 0:
-        raise ValueError(f"{type(kernel).__name__}: gamma must be positive, got {gamma}")
 
 
 @dataclass(frozen=True)
@@ -178,8 +118,8 @@ class Polynomial(Kernel):
     degree: int = 3
 
     def __post_init__(self) -> None:
-        _require_positive_gamma(self, self.gamma)
-        _require_finite(self, coef0=self.coef0)
+        require_positive_gamma(self, self.gamma)
+        require_finite(self, coef0=self.coef0)
         if not 1 <= self.degree <= HIGHEST_DEGREE or self.degree != int(self.degree):
             highest = HIGHEST_DEGREE
             raise ValueError(f"Polynomial: degree must be a whole number from 1 to {highest:,}, got {self.degree}")
@@ -202,51 +142,6 @@ class Polynomial(Kernel):
     @property
     def nonnegative_in_orthant(self) -> bool:
         return self.nonnegative or self.coef0 >= 0
-
-
-@dataclass(frozen=True)
-class RBF(Kernel):
-    """
-    The Gaussian kernel, K(u, v) = exp(-gamma |u - v|^2).
-
-    Parameters
-    ----------
-    gamma : float
-        Positive inverse width: 1 / (2 sigma^2) of a Gaussian with standard deviation sigma.
-
-    Raises
-    ------
-    ValueError
-        If gamma is not positive and finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dormie.kernels import RBF
-    >>> RBF(0.5).matrix(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).round(4)
-    array([[1.    , 0.6065]])
-    """
-
-    gamma: float
-
-    def __post_init__(self) -> None:
-        _require_positive_gamma(self, self.gamma)
-
-    def matrix(self, a: Any, b: Any) -> Floats:
-        from scipy.spatial.distance import cdist  # here: it takes longer to import than all of dormie
-
-        return np.asarray(np.exp(-self.gamma * cdist(a, b, "sqeuclidean")))
-
-    def diagonal(self, a: Any) -> Floats:
-        return np.ones(a.shape[0])
-
-    @property
-    def positive_semidefinite(self) -> bool:
-        return True
-
-    @property
-    def nonnegative(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True)
@@ -280,7 +175,7 @@ class Sigmoid(Kernel):
     coef0: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_finite(self, gamma=self.gamma, coef0=self.coef0)
+        require_finite(self, gamma=self.gamma, coef0=self.coef0)
 
     def matrix(self, a: Any, b: Any) -> Floats:
         return np.asarray(np.tanh(self.gamma * (a @ b.T) + self.coef0))

@@ -17,8 +17,9 @@ from dormie.machine.csr import is_sparse
 from dormie.machine.input_map import Affine
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import Margin
+from dormie.machine.preparation import Preparation
 from dormie.machine.rules import ClassRule, MostProbable, Probability, Rule
-from dormie.machine.typing import Floats, frozen_floats
+from dormie.machine.typing import Booleans, Floats, frozen_floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,8 @@ class Machine:
     blas_products : bool, default=False
         Whether the model computes inner products with BLAS, as scikit-learn's LIBSVM does for dense rows, and not one
         product after the other. The two differ in rounding, which decides ties.
+    preparation : Preparation or None, default=None
+        Applied to every row before the input map: steps of `dormie.steps`, such as a projection.
 
     Raises
     ------
@@ -66,7 +69,8 @@ class Machine:
 
     Notes
     -----
-    The outputs of a row x are G(x) = sum_i beta_i K(map(x), s_i) + b.
+    The outputs of a row x are G(x) = sum_i beta_i K(map(x), s_i) + b; with a preparation, map(prepared(x)) in place of
+    map(x).
 
     The attribute `probability` holds the rule of the probabilities of classes, where the model has any; None otherwise.
 
@@ -93,6 +97,7 @@ class Machine:
     input_map: Affine | None = None
     feature_names: tuple[str, ...] | None = field(default=None, repr=False)
     blas_products: bool = field(default=False, repr=False)
+    preparation: Preparation | None = None
     # Not arguments, so that `dataclasses.replace` with other points never keeps an origin that is not theirs.
     origin: Origin | None = field(default=None, init=False, repr=False)
     probability: Probability | None = field(default=None, init=False, repr=False)
@@ -109,6 +114,7 @@ class Machine:
             input_map: Affine | None = None,
             feature_names: Sequence[str] | None = None,
             blas_products: bool = False,
+            preparation: Preparation | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -126,6 +132,7 @@ class Machine:
             freeze = sparse_points.frozen_csr if is_sparse(self.points) else frozen_floats
             object.__setattr__(self, "points", freeze(self.points, "Machine: points"))
             self._check_features()
+        self._check_preparation()
         count = self.points.shape[0] if self.has_sparse_points else len(self.points)
         if count != len(weights):
             raise ValueError(f"Machine: {count} points but {len(weights)} rows of weights")
@@ -141,6 +148,8 @@ class Machine:
             raise TypeError(f"Machine: rule must be one of dormie.rules, such as Sign([0, 1]), got {self.rule!r}")
         if not isinstance(self.input_map, Affine | None):
             raise TypeError(f"Machine: input_map must be dormie.Affine(center, scale) or None, got {self.input_map!r}")
+        if not isinstance(self.preparation, Preparation | None):
+            raise TypeError(f"Machine: preparation must be a dormie.steps.Preparation, got {self.preparation!r}")
         if self.feature_names is not None:
             names = self.feature_names
             several = isinstance(names, Iterable) and not isinstance(names, str)
@@ -157,14 +166,30 @@ class Machine:
             )
         if self.has_sparse_points:
             self._check_sparse()
-        if self.feature_names is not None and len(self.feature_names) != self.n_features:
-            raise ValueError(f"Machine: {len(self.feature_names)} feature names for {self.n_features} features")
+        else:
+            self.kernel.require_domain(self.points, "Machine: points: ")
+        if self.feature_names is not None and len(self.feature_names) != self.n_columns:
+            raise ValueError(f"Machine: {len(self.feature_names)} feature names for {self.n_columns} features")
+
+    def _check_preparation(self) -> None:
+        if self.preparation is None:
+            return
+        if not self.of_vectors:
+            raise ValueError("Machine: a preparation is for vectors, and the points are other objects")
+        if self.preparation.result != self.n_features:
+            raise ValueError(
+                f"Machine: the preparation makes {self.preparation.result} columns, the points have {self.n_features}"
+            )
 
     def _check_sparse(self) -> None:
         if self.input_map is not None and not self.input_map.keeps_zeros:
             raise ValueError(
                 "Machine: the points are sparse, and the input map moves zeros: pass points.toarray() as points"
             )
+        if self.preparation is not None:
+            raise ValueError("Machine: the points are sparse, and rows are prepared: pass points.toarray() as points")
+        if not self.kernel.of_inner_products:
+            raise ValueError(f"Machine: {self.kernel} needs dense points: pass points.toarray()")
         if self.blas_products:
             raise ValueError(
                 "Machine: BLAS computes inner products of dense points: pass points.toarray(), or leave blas_products "
@@ -193,9 +218,26 @@ class Machine:
 
     @property
     def n_features(self) -> int:
-        """The number of columns of a row; AttributeError where points are not vectors (`of_vectors`)."""
+        """The number of columns of a point; AttributeError where points are not vectors (`of_vectors`)."""
         columns: int = self.points.shape[1]
         return columns
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row, before it is prepared."""
+        return self.n_features if self.preparation is None else self.preparation.columns
+
+    @property
+    def may_be_nan(self) -> Booleans | None:
+        """Which columns of a row may be NaN, as they are imputed; None where no column may."""
+        return None if self.preparation is None else self.preparation.may_be_nan
+
+    @property
+    def bare(self) -> Machine:
+        """The same function of mapped rows: without preparation and input map."""
+        if self.preparation is None and self.input_map is None:
+            return self
+        return replace(self, preparation=None, input_map=None, feature_names=None)
 
     def with_origin(self, origin: Origin | None) -> Machine:
         """
@@ -254,7 +296,7 @@ class Machine:
         Parameters
         ----------
         **changes : dict
-            New values of `rule`, `input_map` or `feature_names`.
+            New values of `rule`, `input_map`, `preparation` or `feature_names`.
 
         Returns
         -------
@@ -278,6 +320,31 @@ class Machine:
             machine if origin is None and probability is machine.probability else machine._copied(origin, probability)
         )
 
+    def behind(self, preparation: Preparation, feature_names: Sequence[str] | None = None) -> Machine:
+        """
+        Copy the machine so that rows go through a preparation first, and its origin alike.
+
+        Parameters
+        ----------
+        preparation : Preparation
+            What is done to rows before all that the machine does to them.
+        feature_names : sequence of str or None, default=None
+            The names of the columns before it.
+
+        Returns
+        -------
+        Machine
+            The machine for rows that are not prepared.
+        """
+        after = () if self.preparation is None else self.preparation.steps
+        whole = Preparation(preparation.columns, (*preparation.steps, *after))
+        names = None if feature_names is None else tuple(feature_names)
+        machine, origin = replace(self, preparation=whole, feature_names=names), self.origin
+        if origin is not None:
+            source = replace(origin.machine, preparation=whole, feature_names=names)
+            origin = Origin(source, origin.deviation)
+        return machine._copied(origin, self.probability)
+
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         # An unpickled machine goes through the constructor, which checks it and makes it read-only again.
         arguments = self.origin, *(getattr(self, f.name) for f in fields(self) if f.init)
@@ -290,6 +357,7 @@ class Machine:
         points = f"{_counted(self.n_points, 'sparse point')}" if self.has_sparse_points else points
         features = f" of {_counted(self.n_features, 'feature')}" if self.of_vectors else ""
         mapped = f", {_in_words(self.input_map)} input" if self.input_map is not None else ""
+        mapped = f", {self.preparation}{mapped}" if self.preparation is not None else mapped
         rule = type(self.rule).__name__
         return f"Machine({self.kernel}, {points}{features}, {outputs}, {rule}{mapped})"
 

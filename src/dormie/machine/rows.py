@@ -15,13 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine, csr, sparse_points
+from dormie.machine import Floats, Machine, csr, members_of, sparse_points
 from dormie.machine.csr import is_sparse
 from dormie.machine.frames import values_of_frame
+from dormie.machine.kernels import OfDifferences
+from dormie.machine.preparation import Preparation
 from dormie.machine.typing import Integers, Positions
 
 # In native byte order: others compare unequal. The types that native/python/bind.hpp reads.
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_NUMBERS_AT_ONCE = 1 << 20
 _READY = _FLOATS | {np.dtype(name) for name in ("float16", "bool", "uint8", "int8", "uint16", "int16", "int32")}
 
 
@@ -31,15 +34,15 @@ def check_rows(X: Any, machine: Machine) -> Any:
         require_complete(X)
         return as_array(X)
     if type(X) is np.ndarray and X.dtype in _READY:
-        if X.flags.carray and X.ndim == 2 and X.shape[1] == machine.n_features:
+        if X.flags.carray and X.ndim == 2 and X.shape[1] == machine.n_columns:
             return X  # the usual case: for single rows even the time of further checks counts
         rows = X
     elif is_sparse(X):
-        return _check_sparse(X, machine.n_features)
+        return _check_sparse(X, machine.n_columns)
     else:
         require_complete(X)
         rows = _as_floats(_values(X, machine))
-    _check_shape(rows.shape, machine.n_features)
+    _check_shape(rows.shape, machine.n_columns)
     return _addressable(rows)
 
 
@@ -53,9 +56,8 @@ def require_complete(X: Any) -> None:
         )
     if _is_dask(X):
         raise TypeError(
-            "X is a Dask collection, which would be computed whole, in this process. Predict block by block: "
-            "X.rechunk({1: -1}).map_blocks(fast.predict, drop_axis=1, dtype=...) for an array, "
-            "X.map_partitions(fast.predict, meta=...) for a data frame; or pass X.compute()"
+            "X is a Dask collection, which would be computed whole, in this process. Answer it block by block: "
+            "dormie.dask.predict(fast, X); or pass X.compute()"
         )
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         raise TypeError(f"X is a {type(X).__name__}, a query that has not been run; pass X.collect()")
@@ -95,18 +97,41 @@ def as_array(rows: Any) -> Any:
     return objects
 
 
+def prepared(machine: Machine, rows: Any) -> Floats:
+    """Checked rows as a dense array in the coordinates that the input map reads."""
+    return dense(rows) if machine.preparation is None else machine.preparation(rows)
+
+
 def mapped(machine: Machine, rows: Any) -> Floats:
     """Checked rows as a dense array in mapped coordinates, those of the machine's points."""
-    return dense(rows) if machine.input_map is None else machine.input_map(dense(rows))
+    ready = prepared(machine, rows)
+    return ready if machine.input_map is None else machine.input_map(ready)
 
 
 def mapped_norms(machine: Machine, rows: Any) -> Floats:
-    """The norms of checked rows in mapped coordinates; sparse rows stay sparse where the map keeps zeros."""
+    """The norms of checked rows in mapped coordinates; sparse rows stay sparse where the map keeps zeros.
+
+    Of prepared rows, what bounds on rounding go by instead (`Preparation.reach`).
+    """
     input_map = machine.input_map
+    if machine.preparation is not None:
+        return _reaches(machine, machine.preparation, rows)
     with np.errstate(over="ignore"):
         if not is_sparse(rows) or not (input_map is None or input_map.keeps_zeros):
             return np.asarray(np.linalg.norm(mapped(machine, rows), axis=1))
         return sparse_points.norms(mapped_sparse(machine, rows))
+
+
+def _reaches(machine: Machine, preparation: Preparation, rows: Any) -> Floats:
+    """The reaches of rows, a block at a time."""
+    several = max(1, _NUMBERS_AT_ONCE // max(preparation.columns, preparation.result))
+    found = [np.empty(0)]
+    for start in range(0, rows.shape[0], several):
+        ready, errors = preparation.with_errors(rows[start : start + several])
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped_rows = ready if machine.input_map is None else machine.input_map(ready)
+            found.append(preparation.reach(np.linalg.norm(mapped_rows, axis=1), errors))
+    return np.concatenate(found)
 
 
 def mapped_sparse(machine: Machine, rows: Any) -> Any:
@@ -117,6 +142,8 @@ def mapped_sparse(machine: Machine, rows: Any) -> Any:
 
 def unmapped(machine: Machine, rows: Any) -> Any:
     """Rows in mapped coordinates, mapped back to the coordinates of the user's rows."""
+    if machine.preparation is not None:
+        return machine.preparation.inverse(rows if machine.input_map is None else machine.input_map.inverse(rows))
     if machine.input_map is None:
         return rows
     if is_sparse(rows):  # the map keeps zeros: no machine with sparse points has another
@@ -124,15 +151,21 @@ def unmapped(machine: Machine, rows: Any) -> Any:
     return machine.input_map.inverse(rows)
 
 
-def require_finite(rows: Any) -> None:
-    """Raise ValueError naming the first NaN or infinity, with the same message as the native core."""
+def require_finite(rows: Any, machine: Machine | None = None) -> None:
+    """Raise ValueError naming the first NaN or infinity, with the same message as the native core.
+
+    Where the machine imputes NaN in a column, it may be there.
+    """
+    allowed = None if machine is None else machine.may_be_nan
     if is_sparse(rows):
-        found = csr.first_not_finite(rows)
+        found = csr.first_not_finite(rows, allowed)
         if found is not None:
             raise ValueError(_not_finite(*found))
     elif not np.isfinite(rows).all():
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
-        raise ValueError(_not_finite(row, column, float(rows[row, column])))
+        lost = ~np.isfinite(rows) if allowed is None else ~(np.isfinite(rows) | (np.isnan(rows) & allowed))
+        if lost.any():
+            row, column = (int(i) for i in np.argwhere(lost)[0])
+            raise ValueError(_not_finite(row, column, float(rows[row, column])))
 
 
 def _not_finite(row: int, column: int, value: float) -> str:
@@ -143,7 +176,15 @@ def _not_finite(row: int, column: int, value: float) -> str:
 def require_finite_vectors(rows: Any, machine: Machine) -> None:
     """Like `require_finite`, but only where rows are vectors: objects of a Python kernel cannot be checked."""
     if machine.of_vectors:
-        require_finite(rows)
+        require_finite(rows, machine)
+        require_domain(rows, machine)
+
+
+def require_domain(rows: Any, machine: Machine) -> None:
+    """Raise ValueError naming the first row that the machine's kernel is not defined for."""
+    for member in members_of(machine):
+        if isinstance(member.kernel, OfDifferences):
+            member.kernel.require_domain(mapped(member, rows))
 
 
 def _check_shape(shape: tuple[int, ...], features: int) -> None:
@@ -201,7 +242,7 @@ def _values(X: Any, machine: Machine) -> np.ndarray[Any, Any]:
     if isinstance(X, np.ndarray) and X.dtype.names is not None:
         raise TypeError("X is an array of records; pass numpy.lib.recfunctions.structured_to_unstructured(X)")
     if isinstance(shape := getattr(X, "shape", None), tuple):
-        _check_shape(shape, machine.n_features)  # before the conversion, which may read or copy much data
+        _check_shape(shape, machine.n_columns)  # before the conversion, which may read or copy much data
     try:
         values = np.asarray(X)
     except ValueError as error:

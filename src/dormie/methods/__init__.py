@@ -10,6 +10,7 @@
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
+| parts         | certified or calibrated | sum of machines                               |                         |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
 | refinement    | calibrated              | values with a tolerance, of vectors           |                         |
 | regions       | certified               | classifier, positive semi-definite kernel     | DeCoste 2002            |
@@ -21,7 +22,8 @@ a calibrated stage has thresholds measured on rows, and serves plans with a stat
 
 Every folder has `stage.py` (the method fitted to a machine), `method.py` (which machines it serves, and which
 candidates to try at which effort), `reference.py` (the NumPy twin of its native code; that of the full sum is in
-`dormie.numerics.reference`, regions are geometry stages, and scores a reduced set), and the modules that fit it.
+`dormie.numerics.reference`, regions are geometry stages, scores a reduced set, and parts stages of members), and the
+modules that fit it.
 `base.py` has the protocol, `memory.py` counts the bytes of stages, `thresholds.py` has what linear_filter and
 nearest share, and `stepwise.py` what certified stages over Python kernels (`of_python_kernel.py` in their folders) do.
 To add a method, add a folder and a line in `METHODS`.
@@ -36,6 +38,7 @@ from dormie.methods import (
     geometry,
     linear_filter,
     nearest,
+    parts,
     reduced_set,
     refinement,
     regions,
@@ -55,6 +58,7 @@ METHODS: dict[str, Method] = {
         geometry.METHOD,
         linear_filter.METHOD,
         nearest.METHOD,
+        parts.METHOD,
         reduced_set.METHOD,
         refinement.METHOD,
         regions.METHOD,

@@ -360,6 +360,11 @@ def needs_vectors(name: str, machine: Machine) -> Usable:
             f"{name} makes vectors of its own, for which it must know more of a kernel than a Python function tells: "
             "leave it out"
         )
+    if not machine.kernel.has_derivative and not isinstance(machine, MachineSum):
+        return Usable(
+            f"{name} makes vectors of its own by the kernel's derivative, and {machine.kernel} has none where a vector "
+            "and a point share a coordinate: leave it out"
+        )
     return needs_inner_product(name, machine)
 
 

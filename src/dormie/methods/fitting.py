@@ -11,7 +11,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.kernel_memory import MOST_VALUES, memory_of
-from dormie.numerics.evaluate import FullSum
+from dormie.numerics.evaluate import full_sum_of
 from dormie.progress import Progress
 
 EffortName = Literal["quick", "normal", "thorough"]
@@ -77,7 +77,7 @@ class Sample:
 
     @classmethod
     def of(cls, machine: Machine, rows: Any) -> Sample:
-        return cls(rows, FullSum(machine).outputs(rows))
+        return cls(rows, full_sum_of(machine).outputs(rows))
 
     def some(self, most: int, seed: int) -> Sample:
         """At most `most` of the rows, drawn at random."""

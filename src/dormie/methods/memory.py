@@ -19,12 +19,13 @@ _PANEL_OVERHEAD = 256  # bytes of the other fields of a panel
 
 
 class Size(NamedTuple):
-    """The dimensions of a machine's arrays."""
+    """The dimensions of a machine's arrays; of a sum of machines, those of all members together."""
 
     points: int
     features: int
     outputs: int
     nonzeros: int | None = None  # of sparse points; None if they are dense
+    members: tuple[Size, ...] = ()  # of a sum of machines
 
 
 def extent(shapes: Shapes, name: str, axis: int = 0) -> int:

@@ -58,6 +58,14 @@ def needs_classifier(stage: str, machine: Machine) -> Usable:
     return needs_plain_rule(stage, machine)
 
 
+def needs_products(stage: str, machine: Machine) -> Usable:
+    """The same for stages that work kernel values out from inner products."""
+    usable = needs_classifier(stage, machine)
+    if usable and not machine.kernel.of_inner_products:
+        return Usable(f"{stage} works with inner products, and {machine.kernel} with differences: leave it out")
+    return usable
+
+
 def require_floats(stage: str, name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
     """Raise ValueError unless an array is finite, float64 and of the given shape."""
     if array.shape != shape or array.dtype != np.float64:

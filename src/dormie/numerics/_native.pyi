@@ -10,10 +10,15 @@ import numpy.typing
 from numpy.typing import NDArray
 
 
+class Preparation:
+    """What is done to rows before the input map; keeps its arrays alive."""
+
+    def __init__(self, columns: int, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: list[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], which: list[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], unit_error: float, may_be_nan: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None: ...
+
 class Machine:
     """A machine as the native core reads it; keeps its arrays alive."""
 
-    def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object]) -> None: ...
+    def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object], preparation: Preparation | None = None) -> None: ...
 
 class SparseMachine:
     """The same with sparse points: their values, columns and starts."""
@@ -35,7 +40,7 @@ class Cascade:
 
     def predict(self, rows: object, table: object | None, out: object, threads: int = 0) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))] | None:
         """
-        Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. Returns the numbers of the open rows (None if there are none), which are not written.
+        Write labels, entries of `table`, to `out`; or outputs, where they are the answer, and `table` is None. Returns the numbers of the open rows (None if there are none), whose labels mean nothing.
         """
 
 class Answers:
@@ -73,8 +78,10 @@ class Dense:
         The stage that decides all rows but those within rounding of the decision boundary.
         """
 
-    def float32_stage(self) -> Stage:
-        """The stage that decides all rows by sums in float32."""
+    def float32_stage(self, outputs: bool) -> Stage:
+        """
+        The stage that decides all rows by sums in float32. outputs: whether these are the answers, of rows whose numbers stay in range.
+        """
 
     def outputs_stage(self) -> Stage:
         """
@@ -109,8 +116,10 @@ class SparseSum:
         The stage that decides all rows but those within rounding of the decision boundary.
         """
 
-    def float32_stage(self) -> Stage:
-        """The stage that decides all rows by sums in float32."""
+    def float32_stage(self, outputs: bool) -> Stage:
+        """
+        The stage that decides all rows by sums in float32. outputs: whether these are the answers, of rows whose numbers stay in range.
+        """
 
     def outputs_stage(self) -> Stage:
         """
@@ -202,6 +211,21 @@ class ReducedSet:
     def interval(self, rows: object, level: int, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Middles and radii of every output at a level."""
 
+class Refinement:
+    """Values of a fine set, settled by the step from a coarse."""
+
+    def __init__(self, machine: Machine, sets: Machine, slope: float, floor: float) -> None: ...
+
+    def stage(self, caution: float) -> Stage:
+        """
+        The stage that decides rows. caution: a factor on the errors that are expected.
+        """
+
+    def outputs(self, rows: object, threads: int = 0) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        The outputs of the coarse set and of the fine one, in float32, side by side.
+        """
+
 class LinearFilter:
     """One vector per output, and thresholds (DeCoste & Mazzoni 2003)."""
 
@@ -245,6 +269,9 @@ class Tree:
 
 def exp2(x: numpy.typing.NDArray[numpy.float32] | numpy.typing.NDArray[numpy.float64]) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """2^x of numbers that are not positive, as the tiles have it."""
+
+def log2(x: numpy.typing.NDArray[numpy.float32] | numpy.typing.NDArray[numpy.float64]) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))] | Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """log2(x) of numbers from 1 on, as the tiles have it."""
 
 def default_threads() -> int:
     """The threads of calls that do not say how many."""

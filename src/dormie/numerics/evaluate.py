@@ -6,7 +6,6 @@ squared differences, and the model's own sum) is in `dormie.methods.dense`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Union
 
@@ -15,7 +14,7 @@ import numpy as np
 from dormie.machine import Floats, Machine, MachineSum
 from dormie.machine.rows import some
 from dormie.numerics import backend, reference
-from dormie.numerics.source_sum import SourceSum, SourceSums, unbounded_where_not_finite
+from dormie.numerics.source_sum import SourceSum, SourceSums, joined_interval, unbounded_where_not_finite
 
 
 def full_sum_of(machine: Machine) -> FullSum:
@@ -56,9 +55,9 @@ class FullSum:
         """The most roundings of one term of the sum."""
         return self.core.roundings
 
-    def outputs(self, rows: Any) -> Floats:
-        """G(x) of every checked row, rows x outputs."""
-        outputs, lost = self.core.outputs(rows)
+    def outputs(self, rows: Any, threads: int = 0) -> Floats:
+        """G(x) of every checked row, rows x outputs. threads: of the native core; 0 for the default."""
+        outputs, lost = self.core.outputs(rows, threads)
         if lost is not None:  # rows whose evaluation left the range of float64
             outputs[lost] = self.source_sum.outputs(rows[lost])
         return outputs
@@ -89,7 +88,7 @@ class FullSum:
 
 
 class SumOfMachines(FullSum):
-    """The outputs of all members of a sum of machines, side by side."""
+    """The outputs of a sum of machines: those of its members, side by side or added."""
 
     machine: MachineSum
 
@@ -109,20 +108,15 @@ class SumOfMachines(FullSum):
     def roundings(self) -> int:
         return max(member.roundings for member in self.members)
 
-    def outputs(self, rows: Any) -> Floats:
-        return np.hstack([member.outputs(rows) for member in self.members])
+    def outputs(self, rows: Any, threads: int = 0) -> Floats:
+        return self.machine.joined([member.outputs(rows, threads) for member in self.members])
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
-        return _side_by_side([member.interval(rows) for member in self.members])
+        return joined_interval(self.machine, [member.interval(rows) for member in self.members])
 
     def rough_ends(self, rows: Any) -> tuple[Floats, Floats]:
-        return _side_by_side([member.rough_ends(rows) for member in self.members])
+        return self.machine.joined_ends([member.rough_ends(rows) for member in self.members])
 
     @cached_property
     def source_sum(self) -> SourceSum:
         return SourceSums(self.machine, [member.source_sum for member in self.members])
-
-
-def _side_by_side(ends: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    first, second = zip(*ends, strict=True)
-    return np.hstack(first), np.hstack(second)

@@ -2,8 +2,9 @@
 
 G(x) - b = <phi(x), w> with w = sum_i beta_i phi(s_i). Certificates about w (its distance from the span of landmarks, or
 from a reduced set) are differences of inner products that nearly cancel, so these bounds decide how small a distance
-can be certified. The error of an RBF kernel value is proportional to the value. Bounding the errors by the sum of the
-values is therefore far tighter than by the largest error times all weights, which a single outlier would determine.
+can be certified. The error of an RBF kernel value, and of most radial ones, is proportional to the value. Bounding the
+errors by the sum of the values is therefore far tighter than by the largest error times all weights, which a single
+outlier would determine.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Normalized
+from dormie.machine.kernels import Kernel, Normalized, Radial
 from dormie.machine.rules import Value
 from dormie.machine.sparse_points import squared_norms
 from dormie.numerics.evaluate import FullSum
 from dormie.numerics.rounding import UNIT, in_range, kernel_value_error, stated_error, tile_value_error
 
-_LEAST = 1e-300  # more than an RBF value loses to underflow
+_LEAST = 1e-300  # more than a radial kernel value loses to underflow
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class InnerProducts:
             if gamma is None:
                 errors = _error_by_largest(machine, points)
             else:
-                errors = _error_of_rbf(machine, gamma, points, sizes, far)
+                errors = _error_of_radial(machine, gamma, points, sizes, far)
             return cls(values, errors + 1.02 * full_sum.roundings * UNIT * sizes, sizes)
 
 
@@ -84,7 +85,7 @@ class FeatureVector:
 
 def _unweighted(machine: Machine, points: Floats) -> Machine:
     """Other points, of weight 0, in the feature space of a machine."""
-    return replace(machine, points=points, weights=np.zeros((len(points), machine.n_outputs)), input_map=None)
+    return replace(machine.bare, points=points, weights=np.zeros((len(points), machine.n_outputs)))
 
 
 def require_inner_product(machine: Machine, most: int) -> None:
@@ -120,7 +121,7 @@ def require_inner_product(machine: Machine, most: int) -> None:
 def _bare(machine: Machine, weights: Floats) -> FullSum:
     """Sums over the machine's points with other weights and no bias, for rows in mapped coordinates."""
     rule, bias = Value(flat=False), np.zeros(weights.shape[1])
-    return FullSum(replace(machine, weights=weights, bias=bias, rule=rule, input_map=None))
+    return FullSum(replace(machine.bare, weights=weights, bias=bias, rule=rule))
 
 
 def _error_by_largest(machine: Machine, points: Any) -> Floats:
@@ -129,13 +130,14 @@ def _error_by_largest(machine: Machine, points: Any) -> Floats:
     return np.asarray(1.01 * largest * np.abs(machine.weights).sum(axis=0))
 
 
-def _error_of_rbf(machine: Machine, gamma: float, points: Floats, sizes: Floats, far: Floats) -> Floats:
-    """The same for an RBF kernel: the relative error of a value is the absolute error of its exponent.
+def _error_of_radial(machine: Machine, gamma: float, points: Floats, sizes: Floats, far: Floats) -> Floats:
+    """The same for a radial kernel: the relative error of a value is that of its exponent, or less.
 
     That is a few roundings of gamma (|p| + |s|)^2 <= 2 gamma (|p|^2 + |s|^2). `far` is sum_i |beta_i| |s_i|^2 K.
     """
     exponents = 2 * _exponent_roundings(machine) * gamma * (_squares(points) * sizes + far)
-    return np.asarray(1.02 * UNIT * (exponents + 20 * sizes) + _LEAST * np.abs(machine.weights).sum(axis=0))
+    own = _radial(machine).value_roundings * sizes
+    return np.asarray(1.02 * UNIT * (exponents + own) + _LEAST * np.abs(machine.weights).sum(axis=0))
 
 
 def _exponent_roundings(machine: Machine) -> float:
@@ -145,12 +147,27 @@ def _exponent_roundings(machine: Machine) -> float:
 
 
 def _narrow_gamma(machine: Machine, points: Any) -> float | None:
-    """The gamma of an RBF kernel whose exponents have errors below 0.001, so that `_error_of_rbf` holds; else None."""
-    kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
-    if not isinstance(kernel, RBF):
+    """How fast the logarithm of a radial kernel falls for a unit of squared distance, at most.
+
+    None for other kernels, where the fall has no bound, and where exponents have errors above 0.001: then
+    `_error_of_radial` does not hold.
+    """
+    kernel = _inner(machine)
+    if not isinstance(kernel, Radial) or kernel.log_fall is None:
         return None
+    gamma = kernel.log_fall * kernel.gamma
     reach = sum(math.sqrt(_squares(a).max(initial=0.0)) for a in (points, machine.points))
-    return kernel.gamma if kernel.gamma * reach * reach * _exponent_roundings(machine) * UNIT < 1e-3 else None
+    return gamma if gamma * reach * reach * _exponent_roundings(machine) * UNIT < 1e-3 else None
+
+
+def _inner(machine: Machine) -> Kernel:
+    return machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
+
+
+def _radial(machine: Machine) -> Radial:
+    kernel = _inner(machine)
+    assert isinstance(kernel, Radial)
+    return kernel
 
 
 def _squares(points: Any) -> Floats:

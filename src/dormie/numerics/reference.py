@@ -7,16 +7,15 @@ folder) is built from these functions.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine, members_of
+from dormie.machine import Floats, Machine, joined_widths, members_of
 from dormie.machine.csr import is_sparse
-from dormie.machine.kernels import RBF, Kernel, Normalized
-from dormie.machine.rows import require_finite_vectors
+from dormie.machine.kernels import Kernel, Normalized, OfDifferences, Radial
+from dormie.machine.rows import mapped, mapped_norms, require_finite_vectors
 from dormie.machine.rules import Rule
 from dormie.machine.typing import Integers
 from dormie.numerics.rounding import UNIT, feature_lengths, kernel_value_error, margin, margin_of, source_margin
@@ -26,17 +25,16 @@ _BLOCK_VALUES = 1 << 22  # kernel values held at once: 32 MiB
 
 def blocks(machine: Machine, rows: Any) -> Iterator[tuple[slice, Any]]:
     """Blocks of rows, mapped and in float64, each with a kernel matrix of limited size."""
-    width = max(machine.n_points, machine.n_features) if machine.has_sparse_points else machine.n_points
+    width = max(machine.n_points, machine.n_columns) if machine.has_sparse_points else machine.n_points
     size = max(1, _BLOCK_VALUES // max(width, 1))
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     for start in range(0, n, size):
         block = slice(start, min(start + size, n))
         part = rows[block]
-        if hasattr(part, "toarray"):
-            part = part.toarray()
         if machine.of_vectors:
-            part = np.asarray(part, dtype=np.float64)
-        yield block, part if machine.input_map is None else machine.input_map(part)
+            yield block, mapped(machine, part)
+        else:
+            yield block, part.toarray() if hasattr(part, "toarray") else part
 
 
 class Dense:
@@ -49,7 +47,7 @@ class Dense:
     def prepare(self) -> None:
         """Nothing: the points lie as they are used."""
 
-    def outputs(self, rows: Any) -> tuple[Floats, Integers | None]:
+    def outputs(self, rows: Any, threads: int = 0) -> tuple[Floats, Integers | None]:  # noqa: ARG002 - the twin has one
         """G(x) of every row, and None: a row whose value overflows has a value all the same."""
         require_finite_vectors(rows, self._machine)
         return outputs(self._machine, rows), None
@@ -140,15 +138,21 @@ def interval(machine: Machine, rows: Any) -> tuple[Floats, Floats]:
 
 def settled_between(machine: Machine, rows: Any, low: Floats, high: Floats) -> Any:
     """Whether intervals settle the answers of rows, at the machine's margin from the decision boundary."""
-    settled = [settled_mapped(machine, part, low[block], high[block]) for block, part in blocks(machine, rows)]
-    return np.concatenate([np.empty(0, dtype=bool), *settled])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return machine.rule.settled(*widened(machine, rows, low, high))
 
 
 def widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Intervals of vectors, widened by the machine's margin from the decision boundary."""
     with np.errstate(over="ignore", invalid="ignore"):
-        wider = np.hstack([_margins(member, machine.rule, rows) for member in members_of(machine)])
+        wider = margins(machine, rows)
         return low - wider, high + wider
+
+
+def margins(machine: Machine, rows: Any) -> Floats:
+    """How far from the decision boundary each output's interval must stay."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return joined_widths(machine, [_margins(member, machine.rule, rows) for member in members_of(machine)])
 
 
 def _margins(member: Machine, rule: Rule, rows: Any) -> Floats:
@@ -156,14 +160,13 @@ def _margins(member: Machine, rule: Rule, rows: Any) -> Floats:
     found = margin_of(member, rule)
     if not found:
         return np.zeros((rows.shape[0], member.n_outputs))
-    margins = [found(np.linalg.norm(part, axis=1)) for _, part in blocks(member, rows)]
-    return np.concatenate([np.empty((0, member.n_outputs)), *margins])
+    return found(mapped_norms(member, rows))
 
 
-def settled_mapped(machine: Machine, part: Floats, low: Floats, high: Floats) -> Any:
-    """Like `settled_between`, for one block of mapped rows."""
+def settled_mapped(machine: Machine, norms: Floats, low: Floats, high: Floats) -> Any:
+    """Like `settled_between`, for rows of these norms."""
     with np.errstate(over="ignore", invalid="ignore"):
-        margins = margin(machine)(np.linalg.norm(part, axis=1))
+        margins = margin(machine)(norms)
         return machine.rule.settled(low - margins, high + margins)
 
 
@@ -185,5 +188,9 @@ def row_value_error(machine: Machine, row: Floats, landmarks: Floats) -> float:
     if machine.kernel.is_python:
         return 0.0
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
-    mapped = 2 * UNIT * math.sqrt(kernel.gamma) * float(np.linalg.norm(row)) if isinstance(kernel, RBF) else 0.0
+    mapped = 0.0
+    if isinstance(kernel, Radial):
+        mapped = 3 * UNIT * kernel.slope * float(np.linalg.norm(row))
+    elif isinstance(kernel, OfDifferences):
+        mapped = 3 * UNIT * kernel.slope * float(np.abs(row).sum())
     return kernel_value_error(machine.kernel, row[None], landmarks) + mapped

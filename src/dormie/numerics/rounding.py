@@ -15,16 +15,27 @@ import numpy as np
 
 from dormie.machine import Affine, Floats, Machine
 from dormie.machine.csr import is_sparse
-from dormie.machine.kernels import RBF, Custom, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Custom,
+    Kernel,
+    Linear,
+    Normalized,
+    OfDifferences,
+    Polynomial,
+    Radial,
+    RationalQuadratic,
+    Sigmoid,
+)
 from dormie.machine.margin import LOST_LENGTH, Margin
 from dormie.machine.margin import UNIT as UNIT
-from dormie.machine.rules import ClassRule, Rule
+from dormie.machine.rules import Rule, ValueRule
 from dormie.machine.sparse_points import any_nonzero, squared_norms
 from dormie.machine.typing import Booleans
 
 _LEAST_NORMAL: float = 2.0**-1022
 _UP = 1.01  # covers terms of second order, which the bounds below leave out
-_STEEPEST = 0.858  # the steepest slope of exp(-z^2), sqrt(2 / e), rounded up
 _MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
 _SOURCE_MARGINS: WeakKeyDictionary[Machine, Margin] = WeakKeyDictionary()
 
@@ -34,9 +45,13 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     if isinstance(kernel, Custom) and kernel.positive_semidefinite:
         return kernel.value_error * max_length(kernel, a) * max_length(kernel, b)
     d = int(a.shape[1])
-    if isinstance(kernel, RBF):
-        # Differences are squared and summed: the exponent z has relative error (d + 4) u, and z exp(-z) <= 0.37.
-        return (0.37 * (d + 4) + 4) * UNIT
+    if isinstance(kernel, Radial):
+        # Differences are squared and summed: t has relative error (d + 4) u, and -t f'(t) <= 0.37 for all of these.
+        if isinstance(kernel, RationalQuadratic) and _largest_norm(a) + _largest_norm(b) > _far(kernel):
+            return 1.0  # squares overflow, and a value is 0 that need not be
+        return (0.37 * (d + 4) + (4 if isinstance(kernel, RBF) else kernel.value_roundings)) * UNIT
+    if isinstance(kernel, OfDifferences):
+        return _error_of_differences(kernel, d + kernel.roundings + 4, a, b)
     if isinstance(kernel, Normalized):
         if isinstance(kernel.kernel, RBF):
             return kernel_value_error(kernel.kernel, a, b) + 4 * UNIT
@@ -51,6 +66,25 @@ def kernel_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     if isinstance(kernel, Sigmoid):  # tanh is nowhere steeper than 1
         return ((d + 4) * (abs(kernel.gamma) * size + abs(kernel.coef0)) + 4) * UNIT
     raise TypeError(f"no bound on the rounding of {kernel!r}")
+
+
+def _error_of_differences(kernel: OfDifferences, roundings: float, a: Floats, b: Floats) -> float:
+    """The same where sums over coordinates, of terms that are not negative, have so many roundings: relative to them.
+
+    The exponent z has that relative error, and z exp(-z) <= 0.37; without an exponential the sums are the values.
+    """
+    largest = _largest_sum(a) + _largest_sum(b) if isinstance(kernel, AdditiveChi2) else 0.37
+    return (roundings * largest + 4) * UNIT
+
+
+def _far(kernel: Radial) -> float:
+    """Vectors no further apart than that have squared distances that do not overflow, times gamma or not."""
+    return 1e149 / max(1.0, math.sqrt(kernel.gamma))
+
+
+def _largest_sum(rows: Floats) -> float:
+    """At least the largest sum of the sizes of all coordinates of a row."""
+    return float(np.abs(rows).sum(axis=1).max(initial=0.0)) * (1 + 1e-9)
 
 
 def stated_error(kernel: Kernel) -> float:
@@ -120,8 +154,13 @@ def tile_value_error(kernel: Kernel, a: Floats, b: Floats) -> float:
     d = int(a.shape[1])
     chain = 64 + d / 64 + 16
     x, s = _largest_norm(a), _largest_norm(b)
-    if isinstance(inner, RBF):
-        exponent = chain * UNIT * inner.gamma * ((x + s) * (x + s)) + 16 * UNIT
+    if isinstance(inner, OfDifferences):
+        return _error_of_differences(inner, chain + inner.roundings, a, b)
+    if isinstance(inner, Radial) and not inner.of_inner_products:  # by differences, as in NumPy
+        return kernel_value_error(inner, a, b) + 0.37 * chain * UNIT
+    if isinstance(inner, Radial):
+        assert inner.log_fall is not None
+        exponent = inner.log_fall * chain * UNIT * inner.gamma * ((x + s) * (x + s)) + inner.value_roundings * UNIT
         return math.expm1(exponent) if exponent < 0.5 else 1.0  # values lie between 0 and 1
     return kernel_value_error(inner, a, b) * max(1.0, chain / d)
 
@@ -134,7 +173,8 @@ def inner_degree(kernel: Normalized) -> int:
 def margin(machine: Machine) -> Margin:
     """The distance from the decision boundary at which an interval of this machine settles the model's own answer.
 
-    Values have no decision boundary: their margin is only the bound on what exact rewrites changed.
+    Values have no decision boundary: their margin is only the bound on what exact rewrites changed, and on what the
+    preparation of rows does by rounding. Intervals are those of the row as dormie prepares it.
     """
     if machine not in _MARGINS:  # every stage needs it, and the norms of all points take time
         _MARGINS[machine] = _margin(machine)
@@ -147,7 +187,8 @@ def _margin(machine: Machine) -> Margin:
 
 def margin_of(machine: Machine, rule: Rule) -> Margin:
     """The same under another rule, that of a sum in which the machine is a member."""
-    if isinstance(rule, ClassRule):
+    prepared = machine.preparation is not None and not machine.kernel.is_python  # dormie's own preparation rounds too
+    if not isinstance(rule, ValueRule) or prepared:
         return source_margin(machine)
     return Margin.none(machine.n_outputs) if machine.origin is None else machine.origin.deviation
 
@@ -163,11 +204,12 @@ def _source_margin(machine: Machine) -> Margin:
     if machine.origin is None:
         return source_rounding(machine)
     source = machine.origin.machine
-    return machine.origin.deviation + remapped_margin(source_rounding(source), source.input_map, machine.input_map)
+    return machine.origin.deviation + remapped_margin(source_rounding(source), source, machine)
 
 
-def remapped_margin(margin: Margin, old: Affine | None, new: Affine | None) -> Margin:
-    """A margin that is a function of the norms of rows under one input map, as a function of those under another."""
+def remapped_margin(margin: Margin, before: Machine, after: Machine) -> Margin:
+    """A margin that is a function of the norms of rows as one machine maps them, as a function of those of another."""
+    old, new = before.input_map, after.input_map
     if old is new or (old is None and new is None):
         return margin
     old_center, old_scale = (0.0, 1.0) if old is None else (old.center, old.scale)
@@ -175,6 +217,7 @@ def remapped_margin(margin: Margin, old: Affine | None, new: Affine | None) -> M
     with np.errstate(over="ignore", invalid="ignore"):
         stretch = np.abs(np.asarray(new_scale / old_scale)).max(initial=0.0)
         shift = np.linalg.norm((new_center - old_center) / old_scale)
+    stretch = stretch if before.preparation is None else max(1.0, stretch)  # the errors in a reach stay what they are
     return margin.of_norms(_UP * float(stretch), _UP * float(shift))
 
 
@@ -183,9 +226,11 @@ def source_rounding(machine: Machine) -> Margin:
 
     With N terms, W = sum |beta|, points of norm at most s, rows of mapped norm t and u = 2^-53, adding N products and
     the bias has an error of at most (N + 3) u W max |K|. Mapping the row moves it by m <= u (a t + b) (`_map_error`).
+    Where rows are prepared, t is their reach, and a counts two preparations: the model's own and dormie's.
     The error of a kernel value is at most
 
-        rbf         0.37 (d + 5) u, as z exp(-z) <= 0.37, plus sqrt(2 gamma / e) m
+        radial      0.37 (d + 5) u, as -t f'(t) <= 0.37, plus some units for f itself, plus the kernel's slope times m
+        differences 0.37 (d + 9) u, or (d + 9) u sqrt(d) (s + t) without an exponential, plus the slope times sqrt(d) m
         linear      (d + 2) u s t + s m
         polynomial  degree times the relative error of its base, which is at most v = gamma s (t + b) + |r| in size
         sigmoid     the error of its argument, as tanh has no slope above 1
@@ -205,11 +250,26 @@ def source_rounding(machine: Machine) -> Margin:
         sums = (terms + 4) * unit * total
         lost += 2 * unit * np.abs(machine.bias)
         moved, offset = _map_error(machine.input_map)
+        moved += 2 * _preparation_error(machine)
         match kernel:
-            case RBF(gamma):
-                steep = _STEEPEST * math.sqrt(gamma) * unit
-                value = (0.37 * (d + 5) + 8) * unit + min(1.0, gamma * d * 1e-307) + steep * offset
-                return Margin(total * value + sums + lost, total * steep * moved)
+            case Radial():
+                steep, own = kernel.slope * unit, 8 if isinstance(kernel, RBF) else kernel.value_roundings
+                value = (0.37 * (d + 5) + own) * unit + min(1.0, math.sqrt(kernel.gamma * d * 1e-307)) + steep * offset
+                if not isinstance(kernel, RationalQuadratic):
+                    return Margin(total * value + sums + lost, total * steep * moved)
+                # Where squares overflow its values are 0, and need not be: for a row, if not for a point, so far out.
+                far = _far(kernel)
+                beyond = 2 * float(np.exp(-kernel.alpha * np.log1p(kernel.gamma * far * far)))
+                value += 1.0 if s > far else 0.0
+                return Margin(total * value + sums + lost, total * (steep * moved + beyond / far))
+            case OfDifferences():
+                root, roundings = math.sqrt(d), (d + kernel.roundings + 5) * unit
+                steep = kernel.slope * root * unit
+                if not isinstance(kernel, AdditiveChi2):
+                    value = 0.37 * roundings + 8 * unit + min(1.0, d * 1e-307 * kernel.slope) + steep * offset
+                    return Margin(total * value + sums + lost, total * steep * moved)
+                terms_of = (total * roundings + sums) * root  # a value is at most root (s + t) in size
+                return Margin(total * steep * offset + terms_of * s + lost, total * steep * moved + terms_of)
             case Linear():
                 return Margin(total * s * unit * offset + lost, (total * (d + moved + 2) * unit + sums) * s)
             case Sigmoid(gamma, coef0):
@@ -222,8 +282,17 @@ def source_rounding(machine: Machine) -> Margin:
                 return Margin(lost, slope, gamma * s, gamma * s * offset + abs(coef0), degree)
             case Normalized():
                 relative = inner_degree(kernel) * (2 * (d + moved) + 24) * unit if offset == 0 else math.inf
+                relative = relative if machine.preparation is None else math.inf  # errors may exceed a row's length
                 return Margin(total * relative + sums + lost, np.zeros_like(total))
     raise TypeError(f"no bound on the rounding of {machine.kernel!r}")
+
+
+def _preparation_error(machine: Machine) -> float:
+    """The number a such that preparing a row of reach t moves it by at most a t u, behind the input map."""
+    if machine.preparation is None:
+        return 0.0
+    scale = 1.0 if machine.input_map is None else 1 / float(np.abs(machine.input_map.scale).min())
+    return _UP * machine.preparation.unit_error * scale
 
 
 def _python_rounding(machine: Machine, kernel: Custom) -> Margin:
@@ -249,6 +318,9 @@ def kernel_sum_margin(machine: Machine, shares: Floats) -> Margin:
     if isinstance(kernel, Polynomial):
         gain = kernel.gamma * _largest_norm(machine.points)
         return Margin(np.zeros_like(total), total, gain, abs(kernel.coef0), kernel.degree)
+    if isinstance(kernel, AdditiveChi2):
+        root = math.sqrt(machine.n_features)
+        return Margin(total * root * _largest_norm(machine.points), total * root)
     return Margin(total, np.zeros_like(total))  # |K| is at most 1
 
 

@@ -10,7 +10,18 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.csr import is_sparse
-from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 from dormie.numerics.reference import outputs, sum_in_order
 from dormie.numerics.rounding import inner_degree
 
@@ -31,6 +42,7 @@ def source_outputs(machine: Machine, rows: Any, sparse: bool) -> Floats:
     if machine.kernel.is_python:
         return outputs(machine, rows)
     x = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+    x = x if machine.preparation is None else machine.preparation(x, sparse)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for name, values in () if machine.input_map is None else machine.input_map.all_steps:
             x = _map_step(name, values, x, sparse)
@@ -64,7 +76,36 @@ def _source_values(machine: Machine, x: Floats) -> list[float]:
             return [_power(gamma * _dot(machine, x, s) + coef0, degree) for s in _each(points)]
         case Sigmoid(gamma, coef0):
             return [math.tanh(gamma * _dot(machine, x, s) + coef0) for s in _each(points)]
+        case Matern() | RationalQuadratic():
+            return [_radial(kernel, kernel.gamma * _dot(machine, x - s, x - s)) for s in _each(points)]
+        case Laplacian(gamma):
+            return [math.exp(-gamma * _sum(np.abs(x - s))) for s in points]
+        case Chi2(gamma):
+            return [math.exp(-gamma * _sum(_shares(x, s))) for s in points]
+        case AdditiveChi2():
+            return [-_sum(_shares(x, s)) for s in points]
     return [_dot(machine, x, s) for s in _each(points)]
+
+
+def _radial(kernel: Matern | RationalQuadratic, t: float) -> float:
+    """f(t), with the functions of the C library."""
+    if isinstance(kernel, RationalQuadratic):
+        return math.exp(-kernel.alpha * math.log1p(t))
+    z = math.sqrt(t)
+    if kernel.nu == 0.5:
+        return math.exp(-z)
+    return (1 + z if kernel.nu == 1.5 else 1 + z + t / 3) * math.exp(-z)
+
+
+def _sum(terms: Floats) -> float:
+    """One term after the other."""
+    return float(np.add.accumulate(terms)[-1] + 0.0)
+
+
+def _shares(x: Floats, s: Floats) -> Floats:
+    """(x - s)^2 / (x + s) of every coordinate, and 0 where both are 0."""
+    apart, together = x - s, x + s
+    return apart * np.divide(apart, together, out=np.zeros_like(apart), where=together > 0)
 
 
 def _each(points: Any) -> Iterator[Floats]:
@@ -79,7 +120,7 @@ def _dot(machine: Machine, a: Floats, b: Floats) -> float:
         from scipy.linalg.blas import ddot  # here: it takes long to import
 
         return float(ddot(a, b))
-    return float(np.add.accumulate(a * b)[-1] + 0.0)
+    return _sum(a * b)
 
 
 def _power(base: float, degree: int) -> float:

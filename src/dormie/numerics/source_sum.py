@@ -20,7 +20,7 @@ from dormie.machine.input_map import MAP_STEPS
 from dormie.machine.rows import mapped_norms
 from dormie.machine.typing import Integers
 from dormie.numerics import backend, source_reference
-from dormie.numerics.rounding import source_margin
+from dormie.numerics.rounding import UNIT, source_margin
 
 NativeSourceSum = Union["backend.extension.SourceSum", "backend.extension.SparseSourceSum"]  # text: it may be missing
 
@@ -58,18 +58,27 @@ class SourceSum:
 
 
 class SourceSums(SourceSum):
-    """The own sums of all members of a sum of machines, side by side."""
+    """The own sums of all members of a sum of machines, side by side or added."""
 
     def __init__(self, machine: MachineSum, members: Sequence[SourceSum]) -> None:
-        self.machine = machine
+        self.machine = self._sum = machine
         self._members = members
 
     def outputs(self, rows: Any) -> Floats:
-        return np.hstack([member.outputs(rows) for member in self._members])
+        return self._sum.joined([member.outputs(rows) for member in self._members])
 
     def interval(self, rows: Any) -> tuple[Floats, Floats]:
-        middle, radius = zip(*(member.interval(rows) for member in self._members), strict=True)
-        return np.hstack(middle), np.hstack(radius)
+        return joined_interval(self._sum, [member.interval(rows) for member in self._members])
+
+
+def joined_interval(machine: MachineSum, intervals: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """The outputs of a sum of machines, and their radius, from those of the members."""
+    middle = machine.joined([middle for middle, _ in intervals])
+    if machine.factors is None:
+        return middle, np.hstack([radius for _, radius in intervals])
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = machine.joined_ends([(middle - radius, middle + radius) for middle, radius in intervals])
+        return unbounded_where_not_finite(middle, np.maximum(high - middle, middle - low) * (1 + 4 * UNIT))
 
 
 def unbounded_where_not_finite(middle: Floats, radius: Floats) -> tuple[Floats, Floats]:

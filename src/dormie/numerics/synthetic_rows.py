@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, MachineSum
 from dormie.machine.rows import unmapped
 
 _FROM_OTHER = 0.2  # the share of features taken from the other row
@@ -18,6 +18,10 @@ def sample_rows(machine: Machine, rows: Any | None, size: int, seed: int) -> Any
     random = np.random.default_rng(seed)
     if rows is None and machine.has_sparse_points:  # a row made of two has zeros in other places than rows have
         return unmapped(machine, machine.points[np.sort(random.permutation(machine.n_points)[:size])])
+    if rows is None and isinstance(machine, MachineSum):
+        members = machine.members
+        share = -(-size // len(members))
+        return np.vstack([sample_rows(member, None, share, seed + at) for at, member in enumerate(members)])[:size]
     if rows is None:
         return unmapped(machine, crossover(machine.points, size, random))
     count = rows.shape[0]

@@ -24,6 +24,7 @@ def explain(plan: Plan) -> str:
     source = plan.source
     took = "" if source.seconds is None else f" in {source.seconds:.3g} s"
     lines = [f"Compiled from {source.description} ({source.points:,} support vectors){took}."]
+    lines += [source.in_words] if source.before else []
     lines += ["Simplified exactly:"] if plan.rewrites else []
     lines += [f"  {_REWRITES.get(name, name)}" for name in plan.rewrites]
     lines += ["Kernel machine:", f"  {plan.machine}"]

@@ -30,6 +30,12 @@ class Source:
     seconds: float | None = None  # time that compiling took; None where no clock was asked
     fast_at: str = "batch"  # what the stages were chosen to be fast at: "batch", or "row", one row at a time
     estimated: bool = False  # whether the trials' microseconds are estimates by a profile, not measurements
+    before: tuple[str, ...] = ()  # what rows must go through first, in order: steps that the plan does not hold
+
+    @property
+    def in_words(self) -> str:
+        """What rows must go through first, as a sentence; empty where they go through nothing."""
+        return f"Rows must first go through {', then '.join(self.before)}." if self.before else ""
 
 
 @dataclass(frozen=True)
@@ -137,11 +143,9 @@ def dense_beside(labels: Plan, machine: Machine) -> Dense:
 
 def why_dense_alone(machine: Machine) -> str:
     """Why no certified stage can speed up the machine; empty if one may."""
-    if isinstance(machine, MachineSum):
-        return "the full sum of each member of a sum of machines settles its rows"
     if machine.has_sparse_points:
         return "the points are sparse, and the full sum meets only those that share a column with a row"
-    if not machine.kernel.positive_semidefinite:
+    if not machine.kernel.positive_semidefinite and not isinstance(machine, MachineSum):
         return "the kernel is not known to be positive semi-definite" + (
             " (if it is, Custom(function, positive_semidefinite=True) says so)" if machine.kernel.is_python else ""
         )

@@ -16,8 +16,8 @@ from os import PathLike
 from typing import Any, Literal
 
 from dormie.convert import read
-from dormie.errors import MissingClassWarning, UnreadableModelError, warn_user
-from dormie.machine import Machine, MachineSum
+from dormie.errors import MissingClassWarning, warn_user
+from dormie.machine import Machine
 from dormie.machine.rules import ClassRule, ValueRule
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
@@ -80,8 +80,9 @@ def compile(
 
     Parameters
     ----------
-    model : estimator, Machine, str or path-like
-        A fitted scikit-learn model, a `Machine`, or the path of a LIBSVM model file; see `dormie.read`.
+    model : estimator, Machine, str, path-like, Predictor, Plan or Reduction
+        A fitted scikit-learn model, a `Machine`, the path of a LIBSVM model file, or what dormie gave: of a predictor
+        or a plan the model it was compiled from, with a guarantee made anew. See `dormie.read`.
     rows : array-like, sparse matrix or data frame of shape (n_rows, n_features), default=None
         Sample rows without labels, on which candidate stages are timed (default: rows generated from the support
         vectors; with a Python function as kernel, support vectors). With a risk they also certify it: they are
@@ -173,10 +174,10 @@ def compile(
     options = Options.checked(methods, effort, seed, RiskRequest.checked(risk, confidence, per_class), fast_at)
     known = checked_profile(profile)
     costs = Timed(options.fast_at) if known is None else Estimated(known, options.fast_at)
-    machine, asked = with_tolerance(with_threshold(_read(model), threshold), tolerance, options.risk)
+    machine, asked = with_tolerance(with_threshold(read(model), threshold), tolerance, options.risk)
     guarantee = certified_guarantee(machine.rule)
     rows, fit_rows = checked_rows(options, machine, rows, fit_rows, asked)
-    source = Source(_describe(model), machine.n_points, versions(), fast_at=options.fast_at)
+    source = _source(model, machine, options)
     with Progress() as progress, one_thread():
         machine, rewrites = _simplified(machine, asked, options, guarantee, rows, progress)
         with _kernel_values(machine, options, known, progress):
@@ -192,12 +193,11 @@ def compile(
     return Predictor(plan)
 
 
-def _read(model: Any) -> Machine:
-    if isinstance(model, Predictor):
-        raise UnreadableModelError(
-            "this Predictor is compiled already: use it as it is, or compile the model it came from"
-        )
-    return read(model)
+def _source(model: Any, machine: Machine, options: Options) -> Source:
+    """What the plan is made of; of a plan that is compiled again, what that one was made of."""
+    plan = model.plan if isinstance(model, Predictor) else model
+    earlier = plan.source if isinstance(plan, Plan) else Source(_describe(model), machine.n_points)
+    return Source(earlier.description, earlier.points, versions(), fast_at=options.fast_at, before=earlier.before)
 
 
 def _describe(model: Any) -> str:
@@ -225,7 +225,7 @@ def _with_risk(
     machine: Machine, options: Options, rows: Any, fit_rows: Any | None, costs: Costs, progress: Progress
 ) -> Chosen | None:
     """The choice for a plan with a risk; None if none was asked for, or if an exact plan is as good."""
-    if options.risk is None or not machine.n_points or isinstance(machine, MachineSum) or machine.has_sparse_points:
+    if options.risk is None or not machine.n_points or machine.has_sparse_points:
         return None  # of sparse points the exact full sum is quicker than any calibrated stage there is
     parts = Parts.of(machine, rows, fit_rows, options.risk, options.seed)
     return RiskPlanner(machine, options, options.risk, parts, progress, costs.for_kernel_of(machine)).choose()

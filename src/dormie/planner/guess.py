@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.methods.base import Stage
+from dormie.methods.base import Stage, needs_vectors
 from dormie.methods.fitting import CannotFit, arithmetic
 from dormie.methods.linear_filter.stage import LinearFilter
 from dormie.methods.reduced_set.fitting import fit
@@ -36,7 +36,9 @@ def guess_stage(cascade: Cascade, rows: Any, costs: Costs, seed: int, progress: 
     if cascade.stages[0].guess is not None:
         return cascade.stages[0].guess
     machine = cascade.stages[0].machine
-    if machine.n_points < _FEWEST_POINTS or machine.has_sparse_points or not machine.kernel.positive_semidefinite:
+    if machine.n_points < _FEWEST_POINTS or machine.has_sparse_points:
+        return None
+    if not needs_vectors(CalibratedReducedSet.name, machine):
         return None
     n = min(max(machine.n_points // _POINTS_A_VECTOR, _FEWEST), _MOST)
     placeholder = _set_of(machine, machine.points[:n], np.zeros((n, machine.n_outputs)))

@@ -19,10 +19,12 @@ from dormie.machine import Floats, Machine, members_of
 from dormie.machine.rows import check_rows, require_finite_vectors, unmapped
 from dormie.machine.rules import (
     ClassRule,
+    LogDensity,
     MostProbable,
     OneClassSign,
     Rule,
     Score,
+    SeveralLabels,
     Sign,
     Threshold,
     Value,
@@ -197,8 +199,15 @@ def _require_can_certify(risk: RiskRequest, machine: Machine, rows: Any | None) 
                 "the risk of a regressor is the share of its values that are off by more than a tolerance: add "
                 "tolerance=0.001, for example"
             )
+        if isinstance(machine.rule, LogDensity):
+            raise ValueError(
+                "densities are certified to a tolerance of their logarithms: far out, nothing that was measured near "
+                "the points tells how small they are. Leave the risk out"
+            )
         if risk.per_class:
             raise ValueError("per_class is for classifiers: a regressor has no classes")
+    if isinstance(machine.rule, SeveralLabels) and risk.per_class:
+        raise ValueError("per_class is for one label a row, and this model gives several: leave it out")
     if rows is None:
         needed = rows_needed(risk.alpha, risk.confidence)
         raise ValueError(
@@ -245,13 +254,16 @@ def with_tolerance(machine: Machine, tolerance: float | None, risk: RiskRequest 
         return Asked(machine, machine.probability)
     _require_tolerance(tolerance)
     values = rule if isinstance(rule, ValueRule) else machine.probability
+    if isinstance(rule, SeveralLabels):
+        raise ValueError("tolerance is for values, and a model of several labels a row has none: leave it out")
     if values is None:
         assert isinstance(rule, ClassRule)
         return Asked(machine, decision_values(rule, machine.n_outputs, float(tolerance)))
     if risk is None and not values.certifiable:
         raise ValueError(
-            "the probabilities of LIBSVM's pairwise coupling have no certified tolerance: where its iteration stops "
-            "can change with the last bit of an output. Add a risk, such as risk=0.001, or leave the tolerance out"
+            "these probabilities have no certified tolerance: LIBSVM's coupling, by where its iteration stops, and "
+            "shares of votes can jump with the last bit of an output. Add a risk, such as risk=0.001, or leave the "
+            "tolerance out"
         )
     values = values.within(float(tolerance))
     return Asked(machine, values) if isinstance(rule, ClassRule) else Asked(machine.changed(rule=values), None)

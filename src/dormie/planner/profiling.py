@@ -112,7 +112,7 @@ def _observed(progress: Progress) -> Iterator[_Observation]:
     for number, shape in enumerate(_SHAPES, start=1):
         progress.say(f"measuring this computer, {number} of {len(_SHAPES)}")
         machine, rows = _machine(shape), _rows(shape, _ROWS, seed=1)
-        stages = [*_large(machine), *(_fitted_stages(machine, shape) if shape.fits else ())]
+        stages = [*_large(machine, rows), *(_fitted_stages(machine, shape) if shape.fits else ())]
         for fast_at in ("batch", "row"):
             yield from _timed(machine, stages, rows, fast_at)
 
@@ -144,12 +144,13 @@ def _machine(shape: _Shape) -> Machine:
     return Machine(kernel, points, weights, np.zeros(len(first)), OneVsOneVote(labels))
 
 
-def _large(machine: Machine) -> Iterator[Stage]:
+def _large(machine: Machine, rows: Any) -> Iterator[Stage]:
     """The full sum, and stages of methods that fit nothing."""
     dense = Dense(machine)
     yield dense
-    if cheapest(dense) is not dense:
-        yield cheapest(dense)
+    last = cheapest(dense, rows)
+    if last is not dense:
+        yield last
     for method in METHODS.values():
         stage = method.stage_without_fitting(machine)
         if stage is not None:

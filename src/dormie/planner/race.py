@@ -56,13 +56,26 @@ class Race:
     costs: Costs
     runs: Sequence[Run]
     dense_run: Run
+    last_run: Run  # of what ends cascades with a risk
     entry: float  # seconds of a row besides its stages
 
     @classmethod
-    def between(cls, dense: Dense, candidates: Iterable[Candidate], sample: Any, costs: Costs) -> Race:
-        """Run every candidate, and the dense stage, alone on the sample."""
-        *runs, dense_run = _measured([*candidates, Candidate(dense)], dense, sample, costs)
-        return cls(dense, sample, costs, runs, dense_run, costs.of_entry(dense, sample))
+    def between(
+        cls, dense: Dense, candidates: Iterable[Candidate], sample: Any, costs: Costs, last: Stage | None = None
+    ) -> Race:
+        """Run every candidate, and the dense stage, alone on the sample.
+
+        last: what ends cascades with a risk, if that is not the dense stage itself
+        """
+        ends = [Candidate(dense)] if last in (None, dense) else [Candidate(last), Candidate(dense)]
+        measured = [*_measured([*candidates, *ends], dense, sample, costs)]
+        runs = measured[: -len(ends)]
+        return cls(dense, sample, costs, runs, measured[-1], measured[-len(ends)], costs.of_entry(dense, sample))
+
+    @property
+    def last(self) -> Stage:
+        """What ends cascades with a risk."""
+        return self.last_run.stage
 
     def winner(self, dense_alone: bool = True) -> tuple[Cascade, tuple[Trial, ...]]:
         """The cheapest certified cascade, and all trials; with `dense_alone` it must clearly beat the dense stage."""
@@ -83,8 +96,8 @@ class Race:
         return best, _each_once([*trials, *map(self._alone, runs)])
 
     def cheapest_within(self, shares: Iterable[float]) -> list[Cascade]:
-        """For each share of rows that may be wrong, the cheapest cascade by estimate, without the dense stage."""
-        cascades = weigh(self.runs, self.dense_run)
+        """For each share of rows that may be wrong, the cheapest cascade by estimate, without its last stage."""
+        cascades = weigh(self.runs, self.last_run)
         seconds = cascades.penalized_seconds()
         allowed = (cascades.wrong <= share * self.sample.shape[0] for share in shares)
         return [cascades.cascade(int(np.argmin(np.where(few, seconds, np.inf))), self.runs) for few in allowed]

@@ -24,7 +24,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.csr import is_sparse
-from dormie.machine.kernels import RBF, Normalized, Sigmoid
+from dormie.machine.kernels import AdditiveChi2, Normalized, OfDifferences, Radial, Sigmoid
 from dormie.methods.base import Stage
 from dormie.methods.dense import Dense
 
@@ -69,7 +69,7 @@ def work_of(stage: Stage, evaluations: Floats, features: Features) -> Floats:
 
 def _has_exponential(machine: Machine) -> bool:
     kernel = machine.kernel.kernel if isinstance(machine.kernel, Normalized) else machine.kernel
-    return isinstance(kernel, RBF | Sigmoid)
+    return isinstance(kernel, Radial | OfDifferences | Sigmoid) and not isinstance(kernel, AdditiveChi2)
 
 
 def seconds_of(costs: UnitCosts, stage: Stage, evaluations: Floats, features: Features, fast_at: FastAt) -> Floats:

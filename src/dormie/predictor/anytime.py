@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dormie.machine import Floats, Machine, members_of
+from dormie.machine import Floats, Machine, joined_widths, members_of
 from dormie.machine.rows import mapped_norms, require_finite_vectors
 from dormie.methods import METHODS
 from dormie.methods.base import CertifiedStage, certified_among, unknown_interval
@@ -87,7 +87,7 @@ def _intersection(low: Floats, high: Floats, new_low: Floats, new_high: Floats) 
 
 def _widened(machine: Machine, rows: Any, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Intervals for the machine before it was rewritten: wider by the largest change of the outputs by rewriting."""
-    change = np.hstack([_change(member, rows) for member in members_of(machine)])
+    change = joined_widths(machine, [_change(member, rows) for member in members_of(machine)])
     return low - change, high + change
 
 

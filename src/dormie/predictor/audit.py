@@ -16,9 +16,9 @@ import copy
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from dormie.methods.dense import Dense
 from dormie.plan.guarantee import Guarantee, Risk, require_share
 from dormie.predictor.cascade import CascadeResult
 from dormie.predictor.dissimilarity import Dissimilarity
-from dormie.predictor.evidence import Tally
+from dormie.predictor.evidence import AuditCounts, Tally
 
 _GAPS = 1024  # gaps between audited rows that are drawn at once
 _LONGEST_GAP = 2**50  # more rows than anyone predicts; longer gaps could overflow when summed
@@ -54,6 +54,10 @@ class Status:
         The risk that the plan promises; None if the plan is certified, so that no answer can disagree.
     broken : bool
         Whether the audit has ever found the promise broken. Once true, it stays true.
+    tolerance : float, default=None
+        Where answers are values, by how much more than this a disagreement is off; None for labels.
+    counts : AuditCounts or None, default=None
+        What `merge_audits` adds up. None if the plan is certified.
 
     Examples
     --------
@@ -72,18 +76,22 @@ class Status:
     high: float
     alpha: float | None
     broken: bool
+    tolerance: float | None = None
+    counts: AuditCounts | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         if self.alpha is None:
             return f"{self.rows:,} rows predicted, none audited: the plan is certified, so no answer can disagree"
         return (
-            f"{self.audited:,} of {self.rows:,} rows audited, {self.disagreements:,} {self._noun}; rate between "
+            f"{self.audited:,} of {self.rows:,} rows audited, {self.disagreements:,} {self._found}; rate between "
             f"{100 * self.low:.3g} % and {100 * self.high:.3g} %, promised at most {100 * self.alpha:g} %: "
             f"{'broken' if self.broken else 'not broken'}"
         )
 
     @property
-    def _noun(self) -> str:
+    def _found(self) -> str:
+        if self.tolerance is not None:
+            return f"off by more than {self.tolerance:g}"
         return "disagreement" if self.disagreements == 1 else "disagreements"
 
 
@@ -102,18 +110,21 @@ class Audit:
         unlike_rate: float | None,
         confidence: float,
         callback: Callable[[Status], object] | None,
-        seed: int | None,
+        seed: int | Sequence[int] | None,
     ) -> None:
         _require_rate("rate", rate)
         require_share(confidence, "confidence")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of the status, got {callback!r}")
         self.rate, self.confidence = float(rate), float(confidence)
-        self._alpha = guarantee.alpha if isinstance(guarantee, Risk) else None
+        risk = guarantee if isinstance(guarantee, Risk) else None
+        self._alpha = None if risk is None else risk.alpha
+        self._tolerance = None if risk is None else risk.tolerance
         self._callback = callback
         self._unlike = None if unlike_rate is None else Dissimilarity.of(machine, _levels(self.rate, unlike_rate))
         self._tally = Tally(0 if self._unlike is None else self._unlike.highest)
         self._random = np.random.default_rng(seed)
+        self._seed = _number_of(self._random)
         [self._coins] = self._random.spawn(1)  # of its own, so that coins do not depend on when places are drawn
         self._upcoming = self._places_after(-1)  # rows that may be audited, counted from the first of all; never empty
         self._rows = 0
@@ -130,8 +141,12 @@ class Audit:
     def status(self) -> Status:
         with self._lock:
             rows, tally, broken = self._rows, copy.deepcopy(self._tally), self._broken
-        low, high = (0.0, 0.0) if self._alpha is None else tally.interval(self.confidence)
-        return Status(rows, tally.audited, tally.disagreements, low, high, self._alpha, broken)
+        if self._alpha is None:
+            return Status(rows, 0, 0, 0.0, 0.0, None, broken=False)
+        counts = tally.counts(self.rate, self.confidence, (self._seed,))
+        low, high = tally.interval(self.confidence)
+        disagreements = tally.disagreements
+        return Status(rows, tally.audited, disagreements, low, high, self._alpha, broken, self._tolerance, counts)
 
     def watch(self, stages: Sequence[Stage], full: Dense, rows: Any, found: CascadeResult) -> None:
         """Audit the rows that are due among these, given the result of the cascade; `full` gives the right answers."""
@@ -183,11 +198,7 @@ class Audit:
             if self._callback is not None:
                 self._callback(status)
         finally:
-            warn_user(
-                f"{status}. The rows are no longer like those the plan was certified on: compile it again with rows of "
-                "today, or use an exact plan (dormie.compile without risk)",
-                BrokenPromiseWarning,
-            )
+            warn_of_broken_promise(status)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -198,6 +209,20 @@ class Audit:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
+
+
+def _number_of(random: np.random.Generator) -> int:
+    """A number that tells generators of different seeds apart."""
+    return int.from_bytes(cast(np.random.SeedSequence, random.bit_generator.seed_seq).generate_state(4).tobytes())
+
+
+def warn_of_broken_promise(status: Status) -> None:
+    """Warn, and say what to do."""
+    warn_user(
+        f"{status}. The rows are no longer like those the plan was certified on: compile it again with rows of "
+        "today, or use an exact plan (dormie.compile without risk)",
+        BrokenPromiseWarning,
+    )
 
 
 def _require_rate(name: str, rate: Any) -> None:

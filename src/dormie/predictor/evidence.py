@@ -29,12 +29,38 @@ likelihood ratios above.) Every factor falls in p, so E(p) does. Since weights a
 row audited more often than others never counts more than one of theirs.
 
 Weights are powers of 1/2, so that counts for each power are all there is to keep.
+
+**Rows audited by several workers.** Each worker audits its own rows, with coins of its own and the same a, and the
+counts of all are added up. Let N be the number of rows counted so far by all workers, D the disagreements among them,
+audited or not. Then, whatever the rows are,
+
+    P(ever E(p) >= 2/delta while D <= p N) <= delta/2.
+
+Proof. For a share u, divide the factor of each row by its mean over the coin, m_t = 1 + a u (Y_t/p - 1) > 0. The
+quotient has mean 1 given all rows and all coins thrown before. So the product L of the quotients of the rows counted is
+a martingale, however the rows of the workers come between one another, as long as it is decided without their coins
+which rows are counted next (an optional increasing path through the numbers of rows of the workers). The product of the
+factors is L times the product of all m_t, and since 1 + x <= e^x that is at most L exp(a u (D/p - N)): at most L while
+D <= p N. So then E(p), a mean over u, is at most the mean of L over u, a martingale that starts at 1, and Ville's
+inequality bounds that.
+
+Nothing is assumed of the rows: they may be chosen by what was found before, differ from worker to worker, depend on one
+another, or come twice (with other coins). What the sum does need:
+
+- coins of their own. Audits with one seed, or copies of one audit, throw the same coins: they cannot be merged.
+- counts that were not taken for what they hold. The counts of all workers at the end, after every round of batches, or
+  whenever a batch is done are fine. To keep for each worker the counts at which its own evidence was largest is not:
+  that multiplies maxima. By the clock, batches still being worked on are left out, and those with more audited rows
+  take longer; who wants the bound to the letter merges after whole rounds, or at the end.
+- one alarm, that of the sum. If each of K workers raises its own, any of them is false with probability up to
+  K delta/2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -47,12 +73,36 @@ _HALVINGS = 60
 _BETS = 2048  # fine enough for 10 million audited rows: there the grid costs at most a factor of 20 in evidence
 
 
+@dataclass(frozen=True)
+class AuditCounts:
+    """What audits are merged by: their rate and confidence, their counts by level, and the seeds of their draws."""
+
+    rate: float
+    confidence: float
+    disagreements: tuple[int, ...]
+    agreements: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
 class Tally:
     """Disagreements and agreements on audited rows of each level; one of level j counts as 2^-j of a row."""
 
     def __init__(self, highest: int = 0) -> None:
         self.highest = highest
         self.hits, self.misses = (np.zeros(highest + 1, dtype=np.int64) for _ in range(2))
+
+    @classmethod
+    def of(cls, counts: Sequence[AuditCounts]) -> Tally:
+        """The sum of the counts of several audits with the same rate."""
+        total = cls(max(len(each.agreements) for each in counts) - 1)
+        for each in counts:
+            total.hits[: len(each.disagreements)] += each.disagreements
+            total.misses[: len(each.agreements)] += each.agreements
+        return total
+
+    def counts(self, rate: float, confidence: float, seeds: tuple[int, ...]) -> AuditCounts:
+        """The counts of an audit with that rate, or of several."""
+        return AuditCounts(rate, confidence, tuple(self.hits.tolist()), tuple(self.misses.tolist()), seeds)
 
     @property
     def audited(self) -> int:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dormie.errors import raise_if_sklearn_is_missing
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows
-from dormie.machine.rules import ClassRule, OneClassSign, Score, Threshold
+from dormie.machine.rules import ClassRule, LogDensity, OneClassSign, Score, SeveralLabels, Threshold
 from dormie.plan.plan import Plan
 from dormie.predictor.availability import available
 
@@ -23,6 +23,7 @@ class FittedEstimator:
     """The part of a predictor that scikit-learn's tools need: it is an estimator that is fitted for good."""
 
     plan: Plan
+    threads: int
     predict: Any  # a method of the predictor, as the next
     decision_function: Any
 
@@ -49,10 +50,10 @@ class FittedEstimator:
         return self
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The class labels of a classifier, in the order of its decision values."""
+    def classes_(self) -> Any:
+        """The array of a classifier's labels, in the order of its decision values; one for each column of several."""
         rule = self.plan.machine.rule
-        if self._kind == "classifier" and isinstance(rule, ClassRule):
+        if self._kind == "classifier" and isinstance(rule, ClassRule | SeveralLabels):
             return rule.classes
         raise self._lacks("classes_", "only classifiers have them")
 
@@ -60,7 +61,7 @@ class FittedEstimator:
     def n_features_in_(self) -> int:
         """The number of columns of a row, where rows are vectors."""
         if self.plan.machine.of_vectors:
-            return self.plan.machine.n_features
+            return self.plan.machine.n_columns
         raise self._lacks("n_features_in_", "its rows are objects of a Python kernel")
 
     @property
@@ -92,7 +93,7 @@ class FittedEstimator:
         -------
         ndarray of shape (n_rows,)
             The decision values plus `offset_`, as scikit-learn's `OneClassSVM` gives them: the lower, the more of an
-            outlier.
+            outlier. Of a density estimate, the logarithms of the densities, as `predict` gives them.
 
         Raises
         ------
@@ -101,12 +102,16 @@ class FittedEstimator:
         ValueError
             If rows are NaN, infinite, or of the wrong shape.
         """
+        if isinstance(self.plan.machine.rule, LogDensity):
+            return np.asarray(self.predict(X))
         rows = check_rows(X, self.plan.machine)
-        return np.asarray(self.plan.full_sum.outputs(rows)[:, 0] + self.offset_)
+        return np.asarray(self.plan.full_sum.outputs(rows, self.threads)[:, 0] + self.offset_)
 
     @available(lambda self: self._why_no_score)
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of a classifier, or R² of a regressor. This needs scikit-learn.
+
+        Where rows have several labels, a row counts as right if all of them are.
 
         Parameters
         ----------
@@ -136,6 +141,9 @@ class FittedEstimator:
         except ModuleNotFoundError as error:
             raise_if_sklearn_is_missing(error, "score")
             raise
+        if isinstance(self.plan.machine.rule, SeveralLabels):
+            right = (np.asarray(y) == self.predict(X)).all(axis=1)
+            return float(np.average(right, weights=sample_weight))
         metric = accuracy_score if self._kind == "classifier" else r2_score
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
@@ -145,7 +153,7 @@ class FittedEstimator:
         rule = self.plan.machine.rule
         if isinstance(rule, OneClassSign) or (isinstance(rule, Threshold) and isinstance(rule.of, Score)):
             return "outlier_detector"
-        return "classifier" if isinstance(rule, ClassRule) else "regressor"
+        return "classifier" if isinstance(rule, ClassRule | SeveralLabels) else "regressor"
 
     @property
     def _why_no_score(self) -> str:
@@ -153,7 +161,12 @@ class FittedEstimator:
 
     @property
     def _why_no_samples(self) -> str:
-        return "" if self._kind == "outlier_detector" else "only one-class machines have score_samples"
+        has_some = self._kind == "outlier_detector" or isinstance(self.plan.machine.rule, LogDensity)
+        return "" if has_some else "only one-class machines and densities have score_samples"
+
+    @property
+    def _why_no_anomalies(self) -> str:
+        return "" if self._kind == "outlier_detector" else "only one-class machines have anomalies"
 
     def _lacks(self, name: str, reason: str) -> AttributeError:
         return AttributeError(f"{type(self).__name__} has no {name}: {reason}")

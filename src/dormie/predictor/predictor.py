@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dormie.machine import Floats
 from dormie.machine.rows import check_rows, require_finite_vectors, some
-from dormie.machine.rules import MostProbable, Probability, Threshold
+from dormie.machine.rules import MostProbable, Probability, SeveralLabels, Threshold
 from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
@@ -143,7 +143,8 @@ class Predictor(FittedEstimator):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_outputs), or Answers
-            A class label of the original model, or the values of a regressor, for every row: `out`, if it is given.
+            A class label of the original model, or the values of a regressor, for every row: `out`, if it is given. Of
+            a model of several labels a row, a column for each.
             With a deadline, an `Answers`, which also says which of them are settled; the others are the best estimates
             so far.
 
@@ -187,6 +188,10 @@ class Predictor(FittedEstimator):
     def _fill(self, room: Room, rows: Any, threads: int) -> None:
         """Write the answers of checked rows."""
         cascade.fill(room, self.plan.cascade, rows, threads)
+
+    def _found(self, rows: Any, threads: int) -> cascade.CascadeResult:
+        """The answers of checked rows, and which stages settled them."""
+        return cascade.run(self.plan.cascade, rows, threads)
 
     @available(lambda self: self._why_no_probabilities)
     def predict_proba(self, X: Any) -> Floats:
@@ -248,16 +253,20 @@ class Predictor(FittedEstimator):
     def _why_no_probabilities(self) -> str:
         if self.plan.values is not None and isinstance(self.plan.values.machine.rule, Probability):
             return ""
+        if isinstance(self.plan.machine.rule, SeveralLabels):
+            return "the plan of several labels a row keeps no probabilities: compile each of the model's estimators_"
         return "this model has no probabilities: compile a CalibratedClassifierCV around it"
 
     @property
     def _why_no_decisions(self) -> str:
         rule = self.plan.machine.rule
+        if isinstance(rule, SeveralLabels):
+            return "a model of several labels a row has no decision values: compile each of its estimators_"
         if not isinstance(rule, MostProbable) and not (
             isinstance(rule, Threshold) and isinstance(rule.of, Probability)
         ):
             return ""
-        return "a calibrated classifier has probabilities, not decision values: use predict_proba"
+        return "a classifier by probabilities or by votes has no decision values: use predict_proba"
 
     @cached_property
     def _values(self) -> Predictor:
@@ -291,7 +300,7 @@ class Predictor(FittedEstimator):
         if self.plan.values is not None and not isinstance(self.plan.values.machine.rule, Probability):
             return self._values.predict(X)
         rows = check_rows(X, self.plan.machine)
-        return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows))
+        return self.plan.machine.rule.decision(self._dense.full_sum.outputs(rows, self.threads))
 
     def predict_with_decision(self, X: Any) -> tuple[npt.NDArray[Any], Floats]:
         """Return labels and decision values, from one pass over the full sum.
@@ -325,7 +334,7 @@ class Predictor(FittedEstimator):
             answers[close] = self._dense.decide(some(rows, close)).answers
         return rule.labels(answers), rule.decision(outputs)
 
-    @available(lambda self: self._why_no_samples)
+    @available(lambda self: self._why_no_anomalies)
     def most_anomalous(self, X: Any, k: int) -> Anomalies:
         """Find the rows with the lowest scores; only the predictor of a one-class machine has this method.
 
@@ -470,7 +479,8 @@ class Predictor(FittedEstimator):
         """Return a predictor that checks in service whether its risk still holds.
 
         A random share of the rows is evaluated in full as well. The audit warns with `BrokenPromiseWarning` once
-        disagreement is certainly more frequent than the plan promises.
+        disagreement is certainly more frequent than the plan promises. Of a classifier, its values (`predict_proba`, or
+        `decision_function` with a tolerance) have a risk and an audit of their own.
 
         Parameters
         ----------
@@ -490,7 +500,7 @@ class Predictor(FittedEstimator):
         Returns
         -------
         AuditedPredictor
-            The same predictions, and a `status`.
+            The same predictions, a `status`, and the `values_status` of a classifier's values.
 
         Raises
         ------
@@ -507,9 +517,16 @@ class Predictor(FittedEstimator):
 
         With `unlike_rate` an audit finds sooner what goes wrong on rows unlike those the model was trained on. In
         exchange it takes more disagreements on such rows: one that is audited twice as often counts half.
+
+        Of several processes, each begins an audit of its own; `dormie.merge_audits` makes one status of theirs.
         """
-        audit = Audit(self.plan.guarantee, self.plan.machine, rate, unlike_rate, confidence, callback, seed)
-        return AuditedPredictor(self.plan, audit)
+
+        def audit_of(plan: Plan, seed: int | Sequence[int] | None) -> Audit:
+            return Audit(plan.guarantee, plan.machine, rate, unlike_rate, confidence, callback, seed)
+
+        values = self.plan.values
+        values_audit = None if values is None else audit_of(values, None if seed is None else (seed, 1))
+        return AuditedPredictor(self.plan, audit_of(self.plan, seed), values_audit, self.threads or None)
 
     def explain(self) -> str:
         """Describe the plan for a person.
@@ -570,7 +587,8 @@ class Predictor(FittedEstimator):
     def __repr__(self) -> str:
         return (
             f"Predictor of {printable(self.plan.source.description)}\n"
-            f"  {self.plan.machine}\n"
+            + (f"  {printable(self.plan.source.in_words)}\n" if self.plan.source.before else "")
+            + f"  {self.plan.machine}\n"
             f"  stages: {self.plan.cascade}\n"
             f"  guarantee: {self.plan.guarantee}"
         )
@@ -588,6 +606,10 @@ class AuditedPredictor(Predictor):
         The machine, its stages, and the guarantee.
     audit : Audit
         The counters and the random draw.
+    values_audit : Audit, default=None
+        Those of the plan for values, if the plan has one.
+    threads : int, default=None
+        As of `Predictor`.
 
     Examples
     --------
@@ -603,33 +625,49 @@ class AuditedPredictor(Predictor):
     978 of 2,000 rows audited, ... disagreements; rate between ... % and ... %, promised at most 5 %: not broken
     """
 
-    def __init__(self, plan: Plan, audit: Audit) -> None:
-        super().__init__(plan)
-        self._audit = audit
+    def __init__(self, plan: Plan, audit: Audit, values_audit: Audit | None = None, threads: int | None = None) -> None:
+        super().__init__(plan, threads)
+        self._audit, self._values_audit = audit, values_audit
 
     @property
     def status(self) -> Status:
         """What the audit has found so far."""
         return self._audit.status
 
+    @property
+    def values_status(self) -> Status | None:
+        """What the audit of a classifier's values has found so far; None if they have no plan of their own."""
+        return None if self._values_audit is None else self._values_audit.status
+
+    @cached_property
+    def _values(self) -> Predictor:
+        if self._values_audit is None:
+            return super()._values
+        assert self.plan.values is not None
+        return AuditedPredictor(self.plan.values, self._values_audit, threads=self.threads or None)
+
     @cached_property
     def _in_one_call(self) -> Callable[[Any, int], npt.NDArray[Any] | None]:
         return cascade.never  # the audit must see every row
 
     def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_audit": self._audit}
+        return super().__getstate__() | {"_audit": self._audit, "_values_audit": self._values_audit}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._audit = state["_audit"]
+        self._audit, self._values_audit = state["_audit"], state["_values_audit"]
 
     def _fill(self, room: Room, rows: Any, threads: int) -> None:
-        found = cascade.run(self.plan.cascade, rows, threads)
+        room.write(self._found(rows, threads).answers)
+
+    def _found(self, rows: Any, threads: int) -> cascade.CascadeResult:
+        found = super()._found(rows, threads)
         self._audit.watch(self.plan.stages, self._dense, rows, found)
-        room.write(found.answers)
+        return found
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()}\n  audit of {self._audit.shares} of the rows: {self.status}"
+        text = f"{super().__repr__()}\n  audit of {self._audit.shares} of the rows: {self.status}"
+        return text if self.values_status is None else f"{text}\n  audit of values: {self.values_status}"
 
 
 def _seconds(deadline: Any) -> float:

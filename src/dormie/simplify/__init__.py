@@ -62,7 +62,7 @@ def simplify(machine: Machine) -> tuple[Machine, tuple[str, ...]]:
             moved = rewrite.deviation(before, machine)
             if moved is not None:
                 so_far = Margin.none(machine.n_outputs) if origin is None else origin.deviation
-                origin = Origin(source, moved + remapped_margin(so_far, before.input_map, machine.input_map))
+                origin = Origin(source, moved + remapped_margin(so_far, before, machine))
             applied.append(name)
     return machine if machine.origin is origin else machine.with_origin(origin), tuple(applied)
 
@@ -71,4 +71,4 @@ def _simplified_members(machine: MachineSum) -> tuple[Machine, tuple[str, ...]]:
     """The sum of the simplified members, and the names of all rewrites of any of them."""
     found = [simplify(member) for member in machine.members]
     names = tuple(name for name in REWRITES if any(name in applied for _, applied in found))
-    return MachineSum([member for member, _ in found], machine.rule, machine.feature_names), names
+    return MachineSum([member for member, _ in found], machine.rule, machine.feature_names, machine.factors), names

@@ -7,7 +7,6 @@ on the points and on rows around them, and discarded if outputs differ by more t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,7 +23,7 @@ _ROWS_OF_A_KIND = 256
 
 def preserves(before: Machine, after: Machine) -> bool:
     """Whether outputs are equal up to rounding, and no new terms are so large that they must cancel each other."""
-    before, after = replace(before, input_map=None), replace(after, input_map=None)
+    before, after = before.bare, after.bare
     with np.errstate(over="ignore", invalid="ignore"):
         rows = _check_rows(before.points)
         sums = reference.absolute_sums(before, rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris
 from sklearn.frozen import FrozenEstimator
@@ -20,19 +21,23 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 import dormie
 from dormie.convert import read
 from dormie.errors import UnreadableModelError
+from dormie.lab import datasets
+from dormie.lab.datasets.places import data_folder
 from dormie.machine import MachineSum
 from dormie.machine.rules import MostProbable, Probability
 from dormie.numerics.evaluate import full_sum_of
 from dormie.numerics.reference import widened
 from dormie.predictor import Predictor
 
+_SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
 pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated:FutureWarning")
 X, Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(3)
 NEW = X[RNG.permutation(150)] + RNG.normal(size=X.shape) * 0.4
 TWO = np.where(Y == 1, "yes", "no")
 THREE = np.array(["ash", "birch", "elm"], dtype=object)[Y]
-METHODS = ["sigmoid", "isotonic", "temperature"]
+# Temperatures came with scikit-learn 1.8.
+METHODS = [method for method in ("sigmoid", "isotonic", "temperature") if method != "temperature" or _SKLEARN >= (1, 8)]
 MODELS: dict[str, Callable[[], Any]] = {
     "SVC": SVC,
     "LinearSVC": LinearSVC,
@@ -124,6 +129,20 @@ def test_ten_digits() -> None:
     ):
         model.fit(rows[:400], digits[:400])
         assert_same_probabilities(dormie.compile(model, methods=[]), model, rows[400:900])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(data_folder() is None, reason="no data: DORMIE_DATA is not set")
+@pytest.mark.parametrize("name", ["a9a", "satimage", "usps"])
+def test_probabilities_on_real_rows(name: str) -> None:
+    data = datasets.load(name)
+    some = np.random.default_rng(0).permutation(data.X.shape[0])[:1000]
+    models: list[Any] = [SVC(probability=True, random_state=0), NuSVC(nu=0.1, probability=True, random_state=0)]
+    models += [CalibratedClassifierCV(SVC(), method=method, ensemble=False, cv=3) for method in METHODS]
+    models += [CalibratedClassifierCV(SVC(), method=method, cv=3) for method in METHODS]
+    for model in models:
+        model.fit(data.X[some], data.y[some])
+        assert_same_probabilities(dormie.compile(model, methods=[]), model, data.X_test[:1500])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -56,7 +56,8 @@ def _naive_answer(rule: Rule, outputs: Any) -> int:
 def _judge(rule: Rule, outputs: Floats) -> Any:
     """The native core's answers at given outputs: a machine that is nothing but its bias, once a row."""
     machines = [by_hand(RBF(1.0), np.zeros((0, 1)), np.zeros((0, len(g))), g, rule) for g in outputs]
-    return np.array([traced(core(machine).float32_stage(), np.zeros((1, 1)), 1).answers[0] for machine in machines])
+    stages = (core(machine).float32_stage(False) for machine in machines)
+    return np.array([traced(stage, np.zeros((1, 1)), 1).answers[0] for stage in stages])
 
 
 @every_rule

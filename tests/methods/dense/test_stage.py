@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,21 @@ import scipy.sparse
 from hypothesis import given, settings
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Polynomial
+from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial
+from dormie.machine.rules import DecisionValue, OneVsOneVote, Score, Value, ValueRule
 from dormie.methods.dense import METHOD, Dense, Float32Dense, cheapest
 from dormie.numerics import reference
 from dormie.plan.cascade import Cascade
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
 from dormie.predictor.predictor import Predictor
-from tests.methods.stages import traced
+from tests.methods.files import RISK
+from tests.methods.stages import on_numpy, traced
 from tests.oracles import full_sum as naive
 from tests.properties import checks
-from tests.properties.strategies import KERNELS, by_hand, machine, machines
+from tests.properties.strategies import BY_DIFFERENCES, KERNELS, by_hand, machine, machines
 
-every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+every_kernel = pytest.mark.parametrize("kernel", KERNELS + BY_DIFFERENCES, ids=str)
 
 
 @every_kernel
@@ -82,7 +85,7 @@ def test_threads_change_nothing(rows: int) -> None:
     batch, core = np.resize(some, (rows, 100)), checks.core(made)
     for threads in (2, 3, 7):
         np.testing.assert_array_equal(core.outputs(batch, threads)[0], core.outputs(batch, 1)[0])
-        for stage in (core.certified_stage(), core.float32_stage()):
+        for stage in (core.certified_stage(), core.float32_stage(False), core.float32_stage(True)):
             for mine, theirs in zip(traced(stage, batch, threads), traced(stage, batch, 1), strict=True):
                 np.testing.assert_array_equal(mine, theirs)
 
@@ -166,9 +169,10 @@ def test_evaluations_count_every_pass() -> None:
 
 
 def check_instruction_set() -> None:
-    """Sums and answers at shapes that fill registers of all lengths, and the exponential function."""
+    """Sums and answers at shapes that fill registers of all lengths, the exponential function and the logarithm."""
     checks.exp2_keeps_to_its_error(200_000)
-    for kernel in KERNELS:
+    checks.log2_keeps_to_its_error(200_000)
+    for kernel in KERNELS + BY_DIFFERENCES:
         for count, features, outputs in [(1, 1, 1), (33, 65, 3), (257, 5, 10), (70, 130, 1)]:
             made, rows = machine(kernel, count, features, outputs)
             checks.outputs_agree(made, rows)
@@ -190,7 +194,7 @@ def test_the_definition_agrees_with_real_numbers() -> None:
 def test_float32_answers_differ_from_exact_ones_at_the_decision_boundary_only(kernel: Kernel, outputs: int) -> None:
     made, rows = machine(kernel, 300, 5, outputs)
     exact = Dense(made)
-    float32 = cheapest(exact)
+    float32 = cheapest(exact, rows)
     assert isinstance(float32, Float32Dense)
     assert float32.full_sum is exact.full_sum
     assert (exact.certified, float32.certified) == (True, False)
@@ -199,6 +203,44 @@ def test_float32_answers_differ_from_exact_ones_at_the_decision_boundary_only(ke
     middle, radius = checks.core(made).interval(rows, 1)  # float32
     assert (np.abs(middle) <= radius)[different].any(axis=1).all()
     assert (np.asarray(float32.decide(rows).evaluations) == made.n_points).all()
+
+
+@every_kernel
+@pytest.mark.parametrize(
+    ("outputs", "rule"),
+    [(1, Value(0.1)), (3, Value(0.1, flat=False)), (1, Score(0.5, 0.1)), (3, DecisionValue(OneVsOneVote([1, 2, 3])))],
+)
+def test_float32_values_are_off_by_rounding_alone(kernel: Kernel, outputs: int, rule: ValueRule) -> None:
+    made, rows = machine(kernel, 300, 5, outputs)
+    made = made.changed(rule=rule)
+    stage, (middle, radius) = Float32Dense(made), checks.core(made).interval(rows, 1)
+    found = stage.decide(rows)
+    assert found.settled is None
+    np.testing.assert_array_equal(found.answers, rule.values(middle))
+    exact = np.asarray(naive.outputs(made, rows))
+    assert (np.abs(middle - exact) <= radius * (1 + 1e-6)).all()
+    for row, answer in zip(rows, found.answers, strict=True):
+        np.testing.assert_array_equal(stage.decide(row[None]).answers[0], answer)
+    in_numpy = on_numpy(stage).decide(rows).answers
+    np.testing.assert_allclose(in_numpy, rule.values(exact), rtol=1e-9, atol=1e-9)
+
+
+def test_values_out_of_the_range_of_float32_are_those_of_float64() -> None:
+    made = by_hand(Linear(), [[1e30], [2.0]], [1e30, 1.0], 0.0, Value(0.1))
+    rows = np.array([[1.0], [0.0], [1e-30]])
+    stage = Float32Dense(made)
+    found = stage.decide(rows)
+    np.testing.assert_allclose(found.answers[:, 0], [1e60, 0.0, 1e30], rtol=1e-6)
+    np.testing.assert_array_equal(found.evaluations, [4, 2, 2])
+    plan = Plan(made, Cascade.of(stage), replace(RISK, tolerance=0.1), Source("a test", 2))
+    np.testing.assert_array_equal(Predictor(plan).predict(rows), found.answers[:, 0])
+    np.testing.assert_array_equal(Predictor(plan).trace(rows).evaluations, found.evaluations)
+
+
+def test_float32_ends_plans_with_a_risk_where_it_rounds_little() -> None:
+    made, rows = machine(RBF(0.5), 40, 3)
+    for tolerance, kind in ((1e-2, Float32Dense), (1e-8, Dense)):
+        assert type(cheapest(Dense(made.changed(rule=Value(tolerance))), rows)) is kind
 
 
 def test_a_float32_stage_stays_so_in_files_and_pickles() -> None:

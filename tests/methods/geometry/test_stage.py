@@ -22,10 +22,19 @@ from dormie.numerics.greedy_order import w_greedy
 from tests.methods.stages import on_numpy, traced
 from tests.oracles import full_sum as naive
 from tests.oracles import geometry as naive_geometry
-from tests.properties.strategies import KERNELS, UNCERTIFIABLE, adversarial_machines, by_hand, machine, rule_for
+from tests.properties.strategies import (
+    BY_DIFFERENCES,
+    KERNELS,
+    UNCERTIFIABLE,
+    adversarial_machines,
+    by_hand,
+    machine,
+    rule_for,
+    takes_shares,
+)
 from tests.slow import soak
 
-INNER_PRODUCTS = [kernel for kernel in KERNELS if kernel.positive_semidefinite]
+INNER_PRODUCTS = [kernel for kernel in KERNELS + BY_DIFFERENCES if kernel.positive_semidefinite]
 every_kernel = pytest.mark.parametrize("kernel", INNER_PRODUCTS, ids=str)
 
 
@@ -89,10 +98,11 @@ def _holds(stage: Geometry, rows: Any) -> None:
 def _svm(kernel: Kernel, count: int = 7, features: int = 3, seed: int = 0) -> tuple[Machine, Floats]:
     """A machine whose weights sum to zero, as the paper wants them, and a few rows."""
     rng = np.random.default_rng(seed)
-    points = rng.integers(-6, 7, size=(count, features)) / 4 + 0.125
+    points = rng.integers(0 if takes_shares(kernel) else -6, 7, size=(count, features)) / 4 + 0.125
     weights = rng.integers(1, 9, size=count) / 4 * np.where(np.arange(count) % 2, 1.0, -1.0)
     weights[0] -= weights.sum()
     rows = np.vstack([rng.normal(size=(3, features)), points[2], 8 * rng.normal(size=features)])
+    rows = np.abs(rows) if takes_shares(kernel) else rows
     return by_hand(kernel, points, weights, 0.375), rows
 
 

@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dormie.machine import Affine, Floats, Machine
+from dormie.machine.distance_kernels import Radial
 from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial
 from dormie.machine.rules import OneVsOneVote, Sign, Value
 from dormie.methods.dense import Dense
@@ -228,7 +229,9 @@ def test_native_and_numpy_agree_at_all_shapes(
         ]:
             np.testing.assert_array_less(np.abs(middle - other), radius + other_radius + 1e-300)
             room = 3e-5 * (checks.sizes(reduced, rows).max() + 1)
-            np.testing.assert_array_less(np.abs(radius - other_radius), room + 1e-6 * other_radius)
+            # A radial kernel's native bound follows the row, its twin's is one for all rows.
+            share = 0.25 if isinstance(kernel, Radial) and not isinstance(kernel, RBF) else 1e-6
+            np.testing.assert_array_less(np.abs(radius - other_radius), room + share * other_radius)
             np.testing.assert_allclose(other, naive.outputs(reduced, rows), atol=1e-7 * room)
     _agrees_with_its_intervals(stage, rows)
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dormie.errors import PlanFileError
-from dormie.machine import Machine
-from dormie.machine.kernels import RBF
+from dormie.machine import Affine, Machine
+from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial
 from dormie.machine.rules import Probability, Sign, Value, ValueRule
 from dormie.machine.rules.probability import Calibrated, Platt
-from dormie.methods.dense import Dense, Float32Dense
+from dormie.methods.dense import Dense
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.refinement import Refinement
 from dormie.plan.cascade import Cascade
@@ -25,6 +25,7 @@ from dormie.plan.file import load as load_plan
 from dormie.plan.file.describe import describe
 from dormie.plan.file.parse import unparse
 from dormie.plan.plan import Plan, Source
+from dormie.predictor.cascade import run, run_in_python
 from tests.methods.files import RISK, assert_comes_back
 from tests.methods.stages import on_numpy
 from tests.oracles import full_sum as naive
@@ -68,24 +69,68 @@ def test_rows_are_settled_where_the_step_is_small(name: str, core: str, caution:
     np.testing.assert_allclose(found.answers, fine, atol=1e-5)
     clear = np.abs(half_widths - _EPSILON) > 1e-4
     assert np.array_equal(found.settled[clear], (half_widths <= _EPSILON)[clear])
-    assert found.evaluations == 64
+    assert (np.asarray(found.evaluations) == 52).all()
     if caution == 1.0:
         assert 0 < found.settled.sum() < len(_ROWS)
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 199), min_size=1, max_size=40))
-def test_a_row_has_the_same_answer_in_any_batch(places: list[int]) -> None:
-    stage = _stage("probability")
+@given(st.lists(st.integers(0, 199), min_size=1, max_size=40), st.sampled_from(list(_RULES)), st.integers(1, 3))
+def test_a_row_has_the_same_answer_in_any_batch(places: list[int], name: str, threads: int) -> None:
+    stage = _stage(name)
     whole, part = stage.decide(_ROWS), stage.decide(_ROWS[places])
-    np.testing.assert_allclose(part.answers, whole.answers[places], atol=1e-6)
+    np.testing.assert_array_equal(part.answers, whole.answers[places])
+    assert whole.settled is not None
+    assert part.settled is not None
+    np.testing.assert_array_equal(part.settled, whole.settled[places])
+    cascade = _plan(stage).cascade
+    if cascade.native is not None:
+        found = run(cascade, _ROWS[places], threads)
+        expected = run_in_python(cascade, _ROWS)
+        np.testing.assert_array_equal(found.answers, expected.answers[places])
+        np.testing.assert_array_equal(found.settled_by, np.asarray(expected.settled_by)[places])
 
 
-def test_rows_out_of_range_are_left_open() -> None:
-    stage = _stage("value")
-    settled = stage.decide(np.full((1, 3), 1e300), 1e300).settled
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([RBF(0.5), RBF(1e-3), Polynomial(0.3, 1.0, 3), Linear()]),
+    st.sampled_from([1, 3, 40, 70]),
+    st.sampled_from([1, 2, 5]),
+    st.sampled_from([(1, 2), (12, 52), (32, 64), (60, 300), (256, 700)]),
+    st.sampled_from([None, 2.0]),
+)
+def test_both_cores_have_the_same_sums(
+    kernel: Kernel, features: int, outputs: int, sizes: tuple[int, int], scale: float | None
+) -> None:
+    """One pass over few features and one output, panels for others: coarse sets end anywhere in a panel."""
+    random = np.random.default_rng([features, outputs, *sizes])
+    vectors, rows = random.normal(size=(sizes[1], features)), random.normal(size=(133, features))
+    weights = [random.normal(size=(size, outputs)) for size in sizes]
+    weights[1][: sizes[0]] = 0
+    input_map = None if scale is None else Affine(np.ones(features), np.full(features, scale))
+    made = Machine(kernel, vectors[:1], weights[0][:1], np.arange(outputs), Value(1.0, flat=False), input_map)
+    stage = Refinement(made, Levels.of(vectors, weights, outputs), 1.0, 0.0)
+    fine, steps = stage.values(rows)
+    expected, expected_steps = on_numpy(stage).values(rows)
+    size = 1 + np.abs(made.kernel.matrix(rows, vectors)).max() * sum(np.abs(each).sum() for each in weights)
+    np.testing.assert_allclose(fine, expected, atol=1e-5 * size)
+    np.testing.assert_allclose(steps, expected_steps, atol=1e-5 * size)
+    decided = stage.decide(rows)
+    np.testing.assert_array_equal(decided.answers, fine)
+    np.testing.assert_array_equal(decided.settled, stage.expected_errors(steps) <= 1.0)
+    for row, value in zip(rows[:9], fine, strict=False):
+        np.testing.assert_array_equal(stage.values(row[None])[0][0], value)
+
+
+@pytest.mark.parametrize("name", _RULES)
+def test_rows_out_of_range_are_left_open(name: str) -> None:
+    """Sums that overflow tell nothing; where all kernel values of a far row are 0, its value is the bias."""
+    near, far = _stage(name), np.full((2, 3), 1e300)
+    stage = Refinement(replace(near.machine, kernel=Linear()), near.levels, 0.0, 0.0)
+    settled = stage.decide(far).settled
     assert settled is not None
     assert not settled.any()
+    np.testing.assert_array_equal(near.values(far)[0], _RULES[name].values(np.full((2, near.machine.n_outputs), 0.2)))
     with pytest.raises(ValueError, match="caution must be a finite number"):
         stage.decide(_ROWS, float("nan"))
 
@@ -137,8 +182,6 @@ def test_what_does_not_fit_is_refused() -> None:
         Refinement(stage.machine.changed(rule=Value()), stage.levels, 1.0, 0.0)
     with pytest.raises(ValueError, match="settles values"):
         Refinement(stage.machine.changed(rule=Sign(np.arange(2))), stage.levels, 1.0, 0.0)
-    with pytest.raises(ValueError, match="cannot decide by the rule Value"):
-        Float32Dense(stage.machine)
 
 
 def check_instruction_set() -> None:

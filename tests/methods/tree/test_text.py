@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_a_single_terminal_is_its_constant() -> None:
 
 
 def test_numbers_have_the_digits_asked_for() -> None:
-    tree = tree_of(np.array([[np.pi, 1e-7]]), [np.e], [[~0, ~1]], [0, 1, 2], [[1 / 3], [1e9]], [[0.0], [0.0]])
+    tree = tree_of(np.array([[np.pi, 1e-7]]), [math.e], [[~0, ~1]], [0, 1, 2], [[1 / 3], [1e9]], [[0.0], [0.0]])
     assert export_text(tree, digits=5) == (
         "k0 = K(x, [3.1416, 1e-07])\n"
         "|--- k0 <= 2.7183\n"

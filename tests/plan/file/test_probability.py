@@ -34,6 +34,7 @@ MAPS: dict[str, tuple[ProbabilityMap, Rule]] = {
     "temperature": (Temperature(_VOTE, 1 / 7), _VOTE),
     "coupled": (Coupled(np.linspace(-2, -1, 3), np.ones(3) / 3, (2, 0, 1), True, True), _VOTE),
     "mean": (Mean((Calibrated(_TEXTS, (_STEPS,)), Temperature(_TEXTS, 3.0))), _TEXTS),
+    "added": (Temperature(_TEXTS, 3.0), _TEXTS),
 }
 
 
@@ -43,11 +44,12 @@ def plan_of(name: str, most_probable: bool) -> Plan:
     classes = getattr(rule, "classes", None)
     assert classes is not None
     own = MostProbable(classes, found) if most_probable else rule
-    if name == "mean":
+    if name in ("mean", "added"):
         members = [
             Machine(RBF(g), rng.normal(size=(5, 2)), rng.normal(size=5), np.zeros(1), Value()) for g in (0.5, 0.7)
         ]
-        machine: Machine = MachineSum(members, MostProbable(classes, found))
+        factors = (1 / 3, -0.25) if name == "added" else None
+        machine: Machine = MachineSum(members, MostProbable(classes, found), factors=factors)
     else:
         points, weights = rng.normal(size=(5, 2)), rng.normal(size=(5, found.n_outputs))
         machine = Machine(RBF(0.5), points, weights, np.zeros(found.n_outputs), own)
@@ -112,6 +114,10 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         "is not that of the machine's rule",
     ),
     "no members": ("mean", lambda s: s["machine"].update(members=[]), "must be 1 to 256 machines"),
+    "a factor too few": ("added", lambda s: s["machine"]["factors"].pop(), "factors must be 2 finite numbers"),
+    "a factor of 0": ("added", lambda s: s["machine"]["factors"].__setitem__(0, 0.0), "that are not 0"),
+    "a whole factor": ("added", lambda s: s["machine"]["factors"].__setitem__(0, 1), r"factors\[0\] must be a number"),
+    "factors of one machine": ("platt", lambda s: s["machine"].update(factors=[1.0]), "a field 'factors'"),
     "an origin of the sum": ("mean", lambda s: s.update(origin={}), "each with an origin of its own"),
     "a member without points": ("mean", lambda s: s["machine"]["members"][0].pop("points"), "lacks points"),
     "a stage that serves no sum": (

@@ -116,14 +116,16 @@ def test_the_sequence_of_plans_goes_from_cautious_to_bold(moons: tuple[SVC, Any,
     rng = np.random.default_rng(0)
     levels = Levels.of(machine.points[:5], [rng.normal(size=(5, 1))], 1)
     rough = Cascade.of(CalibratedReducedSet(machine, levels, np.array([[0.3]])))
-    plans = sequence_of_plans([rough.scaled(2.0), rough.scaled(2.0), rough], Dense(machine))
+    last = cheapest(Dense(machine), rows)
+    plans = sequence_of_plans([rough.scaled(2.0), rough.scaled(2.0), rough], last)
     cautions = [plan.cautions[0] for plan in plans]
     assert cautions == sorted(cautions, reverse=True)
     assert len(set(cautions)) == len(cautions)  # the cascade that was chosen twice is there once
     assert {2.0, 1.0} <= set(cautions)
     settled = [np.count_nonzero(flow.run(plan, rows).settled_by == 0) for plan in plans]
     assert settled == sorted(settled)
-    assert all(not plan.stages[-1].certified for plan in plans)
+    assert all(plan.stages[-1] is last for plan in plans)
+    assert len(sequence_of_plans([Cascade.of()], last)) == 1  # no caution tells those plans apart
 
 
 def test_all_cautions_share_the_packed_vectors(moons: tuple[SVC, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,9 +143,11 @@ def test_all_cautions_share_the_packed_vectors(moons: tuple[SVC, Any, Any], monk
     machine = dormie.read(svc)
     parts = Parts.of(machine, rows, fit_rows, _RISK, 0)
     planner = RiskPlanner(machine, options, _RISK, parts, Progress(), Timed())
-    race = planner._race(Dense(machine), planner._fitted_candidates())
+    full = Dense(machine)
+    last = cheapest(full, parts.choosing)
+    race = planner._race(full, last, planner._fitted_candidates())
     plans = planner._plans(race)
-    planner._certify(plans, CertifyingRows.of(parts.certifying, Dense(machine), _RISK))
+    planner._certify(plans, CertifyingRows.of(parts.certifying, full, last, _RISK))
     assert len(plans) > 20
     assert len({run.caution for run in race.runs}) == 10
     assert sorted(packed) == sorted({*packed})  # a set of each size, packed once
@@ -283,7 +287,7 @@ def test_the_promise_holds_over_draws_of_certifying_rows(draws: int) -> None:
 def test_without_float32_the_full_sum_that_certifies_is_the_one_that_answers(moons: tuple[SVC, Any, Any]) -> None:
     """A plan made in NumPy must not answer from float32 where it is loaded with the native core."""
     machine = dormie.read(moons[0])
-    assert isinstance(cheapest(Dense(machine)), Float32Dense)
+    assert isinstance(cheapest(Dense(machine), moons[2]), Float32Dense)
     with backend.numpy_only():
         full = Dense(machine)
-        assert cheapest(full) is full
+        assert cheapest(full, moons[2]) is full

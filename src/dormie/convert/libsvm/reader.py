@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,23 @@ from dormie.machine.rules.probability import Coupled
 from dormie.machine.sparse_points import from_parts, sparse_is_best
 from dormie.machine.typing import Integers, Positions
 
+_HEADERS = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv", "degree", "gamma", "coef0"}
+_HEADERS |= {"probA", "probB", "prob_density_marks"}
+
 
 def read_libsvm(path: str | PathLike[str], n_features: int | None = None) -> Machine:
     """Read a LIBSVM text model; `n_features` is needed where rows have more columns than the highest index."""
-    text = Text(Path(path), Path(path).read_bytes().rstrip().splitlines())
-    headers = read_headers(text)
-    n_classes, kernel = _n_classes(headers), _kernel(headers)
+    return libsvm_machine(Text.of_file(path), n_features)
+
+
+def libsvm_machine(text: Text, n_features: int | None = None, least: int = 0) -> Machine:
+    """The machine of a LIBSVM text model, with as many features as asked for, or its highest index, or `least`."""
+    headers = read_headers(text, frozenset(_HEADERS), "SV", "LIBSVM")
+    n_classes, kernel = headers.n_classes(), _kernel(headers)
     bias = -headers.numbers("rho", n_classes * (n_classes - 1) // 2)
     vectors = _read_vectors(text, headers, n_classes - 1)
     weights, rule = _weights_and_rule(headers, vectors.coefficients, n_classes)
-    machine = Machine(kernel, _points(text, vectors, n_features), weights, bias, rule)
+    machine = Machine(kernel, _points(text, vectors, n_features, least), weights, bias, rule)
     return machine.with_probability(_probability(headers, n_classes)) if isinstance(rule, ClassRule) else machine
 
 
@@ -45,14 +51,6 @@ def _probability(headers: Headers, n_classes: int) -> Probability | None:
     # The rule of two classes has the second label of the file first.
     order = range(n_classes) if n_classes > 2 else (1, 0)
     return Probability(Coupled(slopes, intercepts, tuple(order)))
-
-
-def _n_classes(headers: Headers) -> int:
-    n_classes = headers.whole("nr_class")
-    with headers.text.at(headers.line("nr_class")):
-        if n_classes < 2:
-            raise ValueError(f"nr_class is {n_classes}, there is nothing to tell apart; train on two classes or more")
-    return n_classes
 
 
 def _kernel(headers: Headers) -> Kernel:
@@ -129,10 +127,10 @@ def _entries(fields: list[bytes]) -> list[tuple[int, float]]:
     return entries
 
 
-def _points(text: Text, vectors: _Vectors, n_features: int | None) -> Any:
+def _points(text: Text, vectors: _Vectors, n_features: int | None, least: int) -> Any:
     """The points, dense or sparse: a short file with one enormous index does not fill the memory."""
     highest = int(vectors.index.max(initial=0))
-    width = highest if n_features is None else n_features
+    width = max(highest, least) if n_features is None else n_features
     where = vectors.first_line + int(vectors.row[vectors.index.argmax()]) if highest else vectors.first_line
     with text.at(where):
         if width < 1:

@@ -1,4 +1,4 @@
-"""Parsing of a LIBSVM text model: lines, headers and numbers, with errors that name the file and the line."""
+"""Parsing of text models: lines, headers and numbers, with errors that name the file and the line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,25 @@ import numpy as np
 from dormie.errors import UnreadableModelError
 from dormie.machine import Floats
 
-_READ = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv", "degree", "gamma", "coef0"}
-_READ |= {"probA", "probB"}
 _OTHER_FILES = "Plan files are for dormie.load; a model in a pickle or joblib file must be loaded first"
-_SKIPPED = {"prob_density_marks"}
 
 
 @dataclass(frozen=True)
 class Text:
     """The lines of a file; makes errors that name the file and the line."""
 
-    path: Path
+    path: str | PathLike[str]
     lines: list[bytes]
+
+    @classmethod
+    def of_file(cls, path: str | PathLike[str]) -> Text:
+        return cls(Path(path), Path(path).read_bytes().rstrip().splitlines())
+
+    @property
+    def first_word(self) -> str:
+        """The first word of the first line; empty where there is none."""
+        words = self.lines[0].split() if self.lines else []
+        return words[0].decode("ascii", "replace") if words else ""
 
     def error(self, message: str) -> UnreadableModelError:
         return UnreadableModelError(f"{self.path}: {message}")
@@ -42,7 +50,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Headers:
-    """The headers: the line number and the fields of each, and the number of lines up to and including `SV`."""
+    """The headers: the line number and the fields of each, and the number of lines up to and including the last."""
 
     text: Text
     fields: dict[str, tuple[int, list[bytes]]]
@@ -67,6 +75,16 @@ class Headers:
 
     def whole(self, name: str) -> int:
         return self.wholes(name, 1)[0]
+
+    def n_classes(self) -> int:
+        """The header nr_class, which is 2 for models of one output."""
+        n_classes = self.whole("nr_class")
+        with self.text.at(self.line("nr_class")):
+            if n_classes < 2:
+                raise ValueError(
+                    f"nr_class is {n_classes}, there is nothing to tell apart; train on two classes or more"
+                )
+        return n_classes
 
     def number(self, name: str) -> float:
         return float(self.numbers(name, 1)[0])
@@ -105,18 +123,19 @@ def shown(field: bytes) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "...")
 
 
-def read_headers(text: Text) -> Headers:
+def read_headers(text: Text, known: frozenset[str], last: str, program: str) -> Headers:
+    """The headers of a model, which are `known` ones up to the line `last`."""
     headers: dict[str, tuple[int, list[bytes]]] = {}
     for line, content in enumerate(text.lines, 1):
         with text.at(line):
             name, *fields = content.split() or [b""]
-            if name == b"SV":
-                return Headers(text, headers, line)
             header = name.decode("ascii", "replace")
-            if header not in _READ | _SKIPPED:
+            if header == last:
+                return Headers(text, headers, line)
+            if header not in known:
                 advice = "" if headers else f". {_OTHER_FILES}"
-                raise ValueError(f"{shown(name)} is not a header of a LIBSVM text model{advice}")
+                raise ValueError(f"{shown(name)} is not a header of a {program} text model{advice}")
             if header in headers:
                 raise ValueError(f"the header {header} appears twice")
             headers[header] = line, fields
-    raise text.error(f"the file ends after line {len(text.lines)}, before its SV line: it is cut short")
+    raise text.error(f"the file ends after line {len(text.lines)}, before its {last} line: it is cut short")

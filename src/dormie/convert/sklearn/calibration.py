@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dormie.convert.sklearn.common import unreadable
-from dormie.convert.sklearn.multiclass import joined, same_kernel
-from dormie.machine import Machine, MachineSum
-from dormie.machine.rules import MostProbable, OneVsOneVote, Rule
+from dormie.convert.sklearn.multiclass import together
+from dormie.machine import Machine
+from dormie.machine.rules import MostProbable, OneVsOneVote
 from dormie.machine.rules.probability import Calibrated, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 from dormie.machine.rules.probability.calibrators import Calibrator
 
@@ -26,18 +26,7 @@ def calibrated(model: Any, machines: list[Machine]) -> Machine:
     maps = [_map(model, member, machine) for member, machine in zip(members, machines, strict=True)]
     found = maps[0] if len(maps) == 1 else Mean(tuple(maps))
     rule = MostProbable(model.classes_, found)
-    return _one_machine(model, machines, rule)
-
-
-def _one_machine(model: Any, machines: list[Machine], rule: Rule) -> Machine:
-    first, *others = machines
-    if not others:
-        return first.changed(rule=rule)
-    if not all(machine.of_vectors for machine in machines):
-        raise unreadable(model, "the training rows of its estimators are not a matrix. Fit it with ensemble=False")
-    if all(same_kernel(first, other) and other.origin is None for other in machines):
-        return joined(machines, rule).changed(feature_names=first.feature_names)
-    return MachineSum(machines, rule, first.feature_names)
+    return together(model, machines, rule)
 
 
 def _map(model: Any, member: Any, machine: Machine) -> ProbabilityMap:
@@ -56,6 +45,8 @@ def _require_own_scores(model: Any, member: Any, machine: Machine) -> None:
         raise unreadable(model, "one of its estimators knows fewer classes. Fit it on folds with rows of every class")
     if isinstance(machine.rule, MostProbable):
         raise unreadable(model, "it calibrates probabilities that are calibrated already. Calibrate the model inside")
+    if not hasattr(member.estimator, "decision_function"):
+        raise unreadable(model, "it calibrates probabilities, not decision values. Fit it around an SVC")
     if isinstance(machine.rule, OneVsOneVote) and machine.rule.shape == "ovo":
         raise unreadable(
             model, "it calibrates scores of pairs of classes. Fit it around an SVC with decision_function_shape='ovr'"

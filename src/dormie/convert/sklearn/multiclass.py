@@ -1,4 +1,4 @@
-"""One-vs-rest wrappers: several binary machines with the same kernel become one machine with several outputs."""
+"""Wrappers of several binary classifiers: their machines become one machine with several outputs, or a sum."""
 
 from __future__ import annotations
 
@@ -11,31 +11,67 @@ import numpy as np
 import numpy.typing as npt
 
 from dormie.convert.sklearn.common import unreadable
-from dormie.machine import Affine, Floats, Machine, Origin
-from dormie.machine.rules import Argmax, Rule, Sign
+from dormie.machine import Affine, Floats, Machine, MachineSum, Origin, members_of
+from dormie.machine.rules import Argmax, OneVsOneConfidence, Rule, Sign, Threshold, Value
 from dormie.machine.sparse_points import keys, stacked
 from dormie.numerics.rounding import UNIT, kernel_sum_margin
 
 
 def one_vs_rest(model: Any, machines: list[Machine]) -> Machine:
     """The machine of a fitted OneVsRestClassifier, given the machine of each of its estimators."""
-    first = machines[0]
-    for other in machines[1:]:
-        if not same_kernel(first, other):
+    _require_decision_values(model, machines)
+    return together(model, machines, _rule(model.classes_))
+
+
+def one_vs_one(model: Any, machines: list[Machine]) -> Machine:
+    """The machine of a fitted OneVsOneClassifier, given the machine of each of its estimators."""
+    from sklearn.base import is_classifier  # optional
+
+    if not is_classifier(model.estimator):
+        raise unreadable(model, "its estimators are not classifiers. Fit it around an SVC or another classifier")
+    _require_decision_values(model, machines)
+    zeros = {machine.rule.zero for machine in machines if isinstance(machine.rule, Sign)}
+    if len(zeros) != 1:
+        raise unreadable(model, "its estimators have thresholds of their own. Fit it around the model inside these")
+    return together(model, machines, OneVsOneConfidence(model.classes_, zeros.pop()))
+
+
+def _require_decision_values(model: Any, machines: list[Machine]) -> None:
+    """Raise an error unless the binary estimators have decision values, which their wrapper compares."""
+    for estimator, machine in zip(model.estimators_, machines, strict=True):
+        rule = machine.rule
+        plain = isinstance(rule, Sign) or (isinstance(rule, Threshold) and isinstance(rule.of, Value))
+        if not (plain and hasattr(estimator, "decision_function")):
             raise unreadable(
                 model,
-                f"its estimators have different kernels or scalings ({first.kernel} and {other.kernel}). "
-                "Compile each of model.estimators_, or fit it with fixed kernel parameters",
+                "its estimators have probabilities and no decision values. Fit it around an SVC; for probabilities, "
+                "fit a CalibratedClassifierCV around it all",
             )
+
+
+def together(model: Any, machines: Sequence[Machine], rule: Rule) -> Machine:
+    """The outputs of several machines side by side: one machine where they share kernel and scaling, else a sum."""
+    first, *others = machines
+    if not others:
+        return first.changed(rule=rule)
     if not all(machine.of_vectors for machine in machines):
-        raise unreadable(model, "its training rows are not a matrix. Compile each of model.estimators_")
-    return joined(machines, _rule(model.classes_))
+        raise unreadable(model, "the training rows of its estimators are not a matrix. Compile each of its estimators")
+    if any(isinstance(machine, MachineSum) and machine.factors is not None for machine in machines):
+        raise unreadable(model, "its estimators are sums of several kernels. Compile each of its estimators")
+    parts = [part for machine in machines for part in members_of(machine)]
+    if all(same_kernel(parts[0], other) and other.origin is None for other in parts):
+        return joined(parts, rule).changed(feature_names=first.feature_names)
+    return MachineSum(parts, rule, first.feature_names)
 
 
 def same_kernel(one: Machine, other: Machine) -> bool:
-    """Whether two machines have the same kernel and input map, and add up their terms in the same way."""
+    """Whether two machines have the same kernel and input map, and add up their terms in the same way.
+
+    Those that prepare rows stay apart: their points are of rows prepared by each in its own way.
+    """
+    unprepared = one.preparation is None and other.preparation is None
     same_sums = other.kernel == one.kernel and other.blas_products == one.blas_products
-    return same_sums and _same_map(other.input_map, one.input_map)
+    return unprepared and same_sums and _same_map(other.input_map, one.input_map)
 
 
 def joined(machines: Sequence[Machine], rule: Rule) -> Machine:

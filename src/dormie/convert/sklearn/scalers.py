@@ -9,14 +9,17 @@ import numpy as np
 from dormie.convert.sklearn.common import ancestors, require_own_methods, unreadable
 from dormie.machine import Affine, Floats
 
-_DO_IT_YOURSELF = "Transform the rows yourself (pipeline[:-1].transform) and compile the final step (pipeline[-1])"
+SCALERS = ("StandardScaler", "RobustScaler", "MaxAbsScaler", "MinMaxScaler")
+
+
+def clips(scaler: Any) -> bool:
+    """Whether a scaler also clips."""
+    return bool(getattr(scaler, "clip", False))
 
 
 def scaler_map(scaler: Any) -> Affine:
-    """The map that a fitted scaler applies to every row."""
+    """The map that a fitted scaler applies to every row, clipping left out."""
     require_own_methods(scaler)
-    if getattr(scaler, "clip", False):
-        raise unreadable(scaler, f"with clip=True it is not an affine map. {_DO_IT_YOURSELF}")
     match ancestors(scaler):
         case ["StandardScaler", *_]:
             # scikit-learn keeps mean_ even where with_mean=False leaves it unused.
@@ -30,7 +33,7 @@ def scaler_map(scaler: Any) -> Affine:
             scale, least = (np.asarray(values, dtype=np.float64) for values in (scaler.scale_, scaler.min_))
             return Affine(-least / scale, 1.0 / scale, (("multiply", scale), ("add", least)))
         case _:
-            raise unreadable(scaler, f"this step of the pipeline is none of the usual scalers. {_DO_IT_YOURSELF}")
+            raise unreadable(scaler, f"it is none of {', '.join(SCALERS)}")
 
 
 def _affine(scaler: Any, center: Floats | None, scale: Floats | None) -> Affine:

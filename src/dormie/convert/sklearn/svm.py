@@ -1,4 +1,4 @@
-"""Readers of scikit-learn's support vector machines: those that LIBSVM trains, and the linear ones of LIBLINEAR.
+"""Readers of scikit-learn's support vector machines: those that LIBSVM trains.
 
 The public arrays are read. scikit-learn predicts with private copies, so the two must be equal. With two classes
 scikit-learn negates LIBSVM's outputs, so that a positive one means `classes_[1]`; LIBSVM answers `classes_[0]` only for
@@ -14,10 +14,10 @@ import numpy as np
 
 from dormie.convert.one_vs_one import expand
 from dormie.convert.sklearn.common import dense, unreadable
-from dormie.convert.sklearn.kernels import named_kernel
+from dormie.convert.sklearn.kernels import kernel_of_function, named_kernel
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import Custom, Kernel, Linear
-from dormie.machine.rules import Argmax, OneVsOneVote, Probability, Rule, Sign, Value, one_class_sign
+from dormie.machine.kernels import Custom, Kernel
+from dormie.machine.rules import OneVsOneVote, Probability, Rule, Sign, Value, one_class_sign
 from dormie.machine.rules.probability import Coupled
 from dormie.machine.sparse_points import in_best_form
 
@@ -27,6 +27,12 @@ def read_classifier(model: Any) -> Machine:
     if model.break_ties and model.decision_function_shape == "ovo":
         raise unreadable(
             model, "it cannot predict with break_ties=True and decision_function_shape='ovo'. Set break_ties=False"
+        )
+    if len(model.n_support_) < len(model.classes_):
+        raise unreadable(
+            model,
+            "all rows of one of its classes had a weight of 0, and scikit-learn then mistakes one class for another. "
+            "Fit it on weighted rows of every class; members of a BaggingClassifier with a larger max_samples",
         )
     packed = dense(model.dual_coef_)
     if len(model.classes_) == 2:
@@ -53,28 +59,27 @@ def read_regressor(model: Any) -> Machine:
     return _machine(model, dense(model.dual_coef_).T, Value())
 
 
-def read_linear_classifier(model: Any) -> Machine:
-    """Read a LinearSVC: one point for each output; class 1 wins only above 0, and the first of equal maxima."""
-    binary = len(model.classes_) == 2
-    return _linear_machine(model, Sign(model.classes_, zero=0) if binary else Argmax(model.classes_))
-
-
-def read_linear_regressor(model: Any) -> Machine:
-    """Read a LinearSVR."""
-    return _linear_machine(model, Value())
-
-
 def _machine(model: Any, weights: Floats, rule: Rule) -> Machine:
     _require_equal_copies(model)
     if callable(model.kernel):
-        kernel = model.kernel if isinstance(model.kernel, Kernel) else Custom(model.kernel)
         points = _rows_at(model._BaseLibSVM__Xfit, model.support_)
+        kernel = _kernel_of_function(model.kernel, points)
     else:
         kernel = named_kernel(model, float(model._gamma))
         # Without support vectors, scikit-learn's array has no columns.
         points = in_best_form(model.support_vectors_.reshape((-1, model.n_features_in_)))
     by_blas = not (model._sparse or callable(model.kernel))
     return Machine(kernel, points, weights, model.intercept_, rule, blas_products=by_blas)
+
+
+def _kernel_of_function(function: Any, points: Any) -> Kernel:
+    """What is known of a kernel function."""
+    if isinstance(function, Kernel):
+        return function
+    known = (
+        kernel_of_function(function, points.shape[1]) if isinstance(points, np.ndarray) and points.ndim == 2 else None
+    )
+    return Custom(function) if known is None else known
 
 
 def _require_equal_copies(model: Any) -> None:
@@ -98,8 +103,3 @@ def _rows_at(rows: Any, support: Any) -> Any:
     elif hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
     return rows[support] if isinstance(rows, np.ndarray) else [rows[i] for i in support]
-
-
-def _linear_machine(model: Any, rule: Rule) -> Machine:
-    points = np.atleast_2d(dense(model.coef_))
-    return Machine(Linear(), points, np.eye(len(points)), model.intercept_, rule)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dormie.lab import datasets
 from dormie.lab.datasets import Dataset
-from dormie.lab.datasets.fetch import data_folder
+from dormie.lab.datasets.places import data_folder
 
 _SEED = 0
 _TRAINING_ROWS = 20_000

@@ -1,21 +1,22 @@
 """The data sets that dormie is tested and measured on; users import this as `dormie.datasets`.
 
-`load("ijcnn1")` returns a data set. `registry` lists the data sets and their files, `fetch` finds a file (DORMIE_DATA,
-then the cache folder, then its public origin) and checks its sha256 every time, and `parse` turns its bytes into
-arrays. None of them needs scikit-learn.
+`load("ijcnn1")` returns a data set. `registry` lists the data sets and the forms in which they are published, `fetch`
+finds a copy (DORMIE_DATA, then the cache folder, then a public home), `parse` turns its bytes into arrays, and
+`contents` takes the sha256 of these every time. Only what OpenML alone serves needs scikit-learn, and only to fetch it.
 """
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dormie.lab.datasets.fetch import read_file
-from dormie.lab.datasets.registry import IDA_NAMES, IDA_SPLITS, RECIPES
+from dormie.lab.datasets import ida
+from dormie.lab.datasets.fetch import read
+from dormie.lab.datasets.places import Part
+from dormie.lab.datasets.registry import IDA_NAMES, RECIPES, Recipe
 
 __all__ = ["IDA_NAMES", "NAMES", "Dataset", "ida_splits", "load"]
 
@@ -102,14 +103,15 @@ def load(name: str) -> Dataset:
     Raises
     ------
     ValueError
-        If there is no data set of that name, or if a file found is damaged.
+        If there is no data set of that name, or if a file found holds something else.
     FileNotFoundError
-        If a file is not found. The message says where to put it.
+        If the set is nowhere to be had. The message says how to get it and where to put it.
 
     Notes
     -----
     Files are looked for in the folder named by the environment variable DORMIE_DATA, then in ``$XDG_CACHE_HOME/dormie``
-    or ``~/.cache/dormie``. Files with a public address are downloaded to the cache if they are in neither.
+    or ``~/.cache/dormie``. What is in neither is downloaded to the cache. Each set is taken as its public home serves
+    it; what counts is the sha256 of the arrays, so that any copy will do. ``dormie datasets`` lists what is there.
 
     Examples
     --------
@@ -123,11 +125,14 @@ def load(name: str) -> Dataset:
     if name not in RECIPES:
         raise ValueError(f"unknown data set {name!r}; there are {', '.join(NAMES)}")
     recipe = RECIPES[name]
-    X, y = recipe.parse(*(read_file(file) for file in recipe.train))
-    if not recipe.test:
-        return Dataset(name, recipe.description, X, y)
-    X_test, y_test = recipe.parse(*(read_file(file) for file in recipe.test))
-    return Dataset(name, recipe.description, X, y, X_test, y_test)
+    train = _part(recipe, recipe.train)
+    test = (None, None) if recipe.test is None else _part(recipe, recipe.test)
+    return Dataset(name, recipe.description, *train, *test)
+
+
+def _part(recipe: Recipe, part: Part) -> tuple[Any, Labels]:
+    X, y = read(part)
+    return X if recipe.convert is None else recipe.convert(X), y
 
 
 def ida_splits(name: str) -> tuple[tuple[Rows, Rows], ...]:
@@ -141,14 +146,13 @@ def ida_splits(name: str) -> tuple[tuple[Rows, Rows], ...]:
     Returns
     -------
     tuple of (ndarray, ndarray)
-        For each split, the positions of the training rows and of the test rows; empty if no original split is on file.
+        For each split, the positions of the training rows, in the order of the original files, and of the test rows,
+        ascending; empty if no original split is known.
 
     Raises
     ------
     ValueError
-        If there is no IDA data set of that name, or if the file found is damaged.
-    FileNotFoundError
-        If the file of splits is not found.
+        If there is no IDA data set of that name.
 
     Notes
     -----
@@ -165,8 +169,4 @@ def ida_splits(name: str) -> tuple[tuple[Rows, Rows], ...]:
     """
     if name not in IDA_NAMES:
         raise ValueError(f"{name!r} is not an IDA set; they are {', '.join(IDA_NAMES)}")
-    with np.load(io.BytesIO(read_file(IDA_SPLITS)), allow_pickle=False) as splits:
-        if f"{name}_train" not in splits:
-            return ()
-        train, test = splits[f"{name}_train"].astype(np.intp), splits[f"{name}_test"].astype(np.intp)
-    return tuple(zip(train, test, strict=True))
+    return ida.splits(name)

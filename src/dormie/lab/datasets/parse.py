@@ -1,6 +1,7 @@
-"""Parsers of data files: each takes the contents of files and returns (X, y).
+"""Parsers of data files: each takes the bytes of files as they are served, and returns (X, y).
 
-The files are identified by their sha256, so these parsers aim for speed and check no syntax.
+What they return is checked against the sha256 of the contents (`contents`), so a parser need not find every mistake in
+a file. But it never guesses: text where a number belongs, or lines of different lengths, are a `ValueError`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,52 +23,73 @@ _OPENERS = {b"\x1f\x8b": gzip.decompress, b"BZ": bz2.decompress, b"\xfd7": lzma.
 
 
 def unpacked(content: bytes) -> bytes:
-    """The decompressed contents of a gzip, bzip2 or xz file."""
-    return _OPENERS[content[:2]](content)
+    """The contents of a gzip, bzip2 or xz file, whatever its name; other bytes as they are."""
+    opener = _OPENERS.get(content[:2])
+    return content if opener is None else opener(content)
+
+
+def _text(content: bytes) -> bytes:
+    """The unpacked text, every line ended by one newline and none empty at the end."""
+    return unpacked(content).replace(b"\r\n", b"\n").rstrip() + b"\n"
 
 
 def _numbers(text: bytes) -> Floats:
     """All numbers of a text that are separated by white space."""
-    return np.fromstring(text.decode("ascii"), dtype=np.float64, sep=" ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # how NumPy before 2.4 reports what is no number
+        try:
+            return np.fromstring(text.decode("ascii"), dtype=np.float64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            raise ValueError("there is text where a number belongs") from None
 
 
-def idx(images: bytes, labels: bytes) -> tuple[Floats, Labels]:
-    """MNIST's pair of files, images and labels; pixels are scaled to [0, 1]."""
+def idx(images: bytes, labels: bytes) -> tuple[npt.NDArray[np.uint8], Labels]:
+    """MNIST's pair of files, images and labels; pixels are 0 to 255."""
     y = np.frombuffer(unpacked(labels), np.uint8, offset=8)
     pixels = np.frombuffer(unpacked(images), np.uint8, offset=16).reshape(len(y), -1)
-    return pixels / 255.0, y.astype(np.int64)
+    return pixels, y.astype(np.int64)
 
 
-def _columns(text: bytes, label: int = -1) -> tuple[Floats, Labels]:
-    """Lines of numbers separated by commas or white space; the first (0) or last (-1) number of a line is the label."""
-    lines = len(text.rstrip().split(b"\n"))
-    columns = _numbers(text.replace(b",", b" ")).reshape(lines, -1)
-    X = columns[:, 1:] if label == 0 else columns[:, :-1]
-    return np.ascontiguousarray(X), columns[:, label].astype(np.int64)
+def numbers_in_lines(content: bytes) -> Floats:
+    """Lines of as many numbers each, separated by commas or white space."""
+    return _in_lines(_text(content))
 
 
-def table(content: bytes, *, label: int = -1, header: bool = False) -> tuple[Floats, Labels]:
-    """A table of numbers with integer labels in its first (0) or last (-1) column."""
-    text = unpacked(content)
-    return _columns(text.split(b"\n", 1)[1] if header else text, label)
+def _in_lines(text: bytes) -> Floats:
+    return _numbers(text.replace(b",", b" ")).reshape(text.count(b"\n"), -1)
 
 
-def two_class_table(content: bytes, *, positive: int, label: int = -1, header: bool = False) -> tuple[Floats, Labels]:
-    """A table whose label `positive` becomes +1 and the other -1."""
-    X, y = table(content, label=label, header=header)
-    return X, np.where(y == positive, 1, -1)
+def table(
+    content: bytes,
+    *,
+    label: int = -1,
+    header: bool = False,
+    words: Mapping[bytes, bytes] | None = None,
+    leave_out: int = 0,
+    decimals: int | None = None,
+) -> tuple[Floats, Labels]:
+    """A table of numbers with integer labels in its first (0) or last (-1) column.
+
+    `words` says which numbers stand for labels that are words, `leave_out` how many columns at the left are left out,
+    and `decimals` how many decimals the numbers have (a copy that passed through binary numbers may have more).
+    """
+    text = _text(content)
+    text = text.split(b"\n", 1)[1] if header else text
+    for word, number in (words or {}).items():
+        text = text.replace(word, number)
+    columns = _in_lines(text)
+    X = np.ascontiguousarray(columns[:, 1:] if label == 0 else columns[:, leave_out:-1])
+    return X if decimals is None else X.round(decimals), columns[:, label].astype(np.int64)
 
 
-def sonar(content: bytes) -> tuple[Floats, Labels]:
-    """A table with letters as labels: M (mine) becomes +1, R (rock) becomes -1."""
-    return _columns(unpacked(content).replace(b"M", b"1").replace(b"R", b"-1"))
-
-
-def strings(content: bytes, *, letters: str) -> tuple[npt.NDArray[np.object_], Labels]:
-    """A table of letters written as numbers, 1 for the first of `letters`; every line becomes a string."""
-    X, y = table(content)
-    codes = np.frombuffer(letters.encode("ascii"), np.uint8)[X.astype(np.intp) - 1]
-    return np.array([line.tobytes().decode("ascii") for line in codes], dtype=object), y
+def arff(content: bytes, **options: Any) -> tuple[Floats, Labels]:
+    """An ARFF file without sparse rows or missing values; the options are those of `table`."""
+    lines = _text(content).split(b"\n")
+    begin = next((i for i, line in enumerate(lines) if line.strip().lower() == b"@data"), None)
+    if begin is None:
+        raise ValueError("an ARFF file has a line @data, and this one has not")
+    rows = [line for line in lines[begin + 1 :] if line.strip() and not line.startswith(b"%")]
+    return table(b"\n".join(rows), **options)
 
 
 def svmlight(content: bytes, *, features: int) -> tuple[Any, Labels]:
@@ -75,11 +99,13 @@ def svmlight(content: bytes, *, features: int) -> tuple[Any, Labels]:
     """
     from scipy.sparse import csr_array  # here: it takes longer to import than all of dormie
 
-    text = unpacked(content)
+    text = _text(content)
     characters = np.frombuffer(text, np.uint8)
     colons_before_line_end = np.cumsum(characters == ord(":"))[characters == ord("\n")]
     offsets = np.concatenate([[0], colons_before_line_end])
     numbers = _numbers(text.replace(b":", b" "))
+    if len(numbers) != len(offsets) - 1 + 2 * offsets[-1]:
+        raise ValueError("a line of LIBSVM text is a label followed by index:value pairs")
     at_label = np.arange(len(offsets) - 1) + 2 * offsets[:-1]
     pairs = np.delete(numbers, at_label).reshape(-1, 2)
     X = csr_array(

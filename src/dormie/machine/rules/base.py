@@ -319,7 +319,8 @@ class ValueRule(Rule):
     def settled(self, low: Floats, high: Floats) -> Booleans:
         least, most = self.bounds(low, high)
         middle = self.values(low / 2 + high / 2)
-        error = np.maximum(most - middle, middle - least)
+        with np.errstate(invalid="ignore"):  # of values beyond the range nothing is settled
+            error = np.maximum(most - middle, middle - least)
         return np.asarray((error * _UP <= self.tolerance).all(axis=1))
 
     def lead(self, outputs: Floats) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dormie.machine.rules.base import ClassRule, ValueRule
+from dormie.machine.rules.confidence import OneVsOneConfidence
 from dormie.machine.rules.value import Value
 from dormie.machine.rules.vote import OneVsOneVote
 from dormie.machine.typing import Floats
@@ -92,6 +93,6 @@ def decision_values(rule: ClassRule, c: int, tolerance: float) -> ValueRule:
     >>> decision_values(Sign(["no", "yes"]), 1, 0.1)
     Value(tolerance=0.1, flat=True)
     """
-    if isinstance(rule, OneVsOneVote) and rule.shape == "ovr":
+    if isinstance(rule, OneVsOneConfidence) or (isinstance(rule, OneVsOneVote) and rule.shape == "ovr"):
         return DecisionValue(rule, tolerance)
     return Value(tolerance, flat=c == 1)

@@ -67,7 +67,7 @@ class Threshold(ClassRule):
         if not math.isfinite(self.threshold):
             raise ValueError(f"Threshold: threshold must be finite, got {self.threshold}")
         if not self.of.certifiable:
-            raise ValueError("Threshold: intervals never settle probabilities of LIBSVM's pairwise coupling")
+            raise ValueError("Threshold: intervals never settle LIBSVM's coupled probabilities or shares of votes")
 
     def check_outputs(self, c: int) -> None:
         self.of.check_outputs(c)

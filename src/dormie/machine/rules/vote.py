@@ -132,15 +132,55 @@ class OneVsOneVote(ClassRule):
 
         scikit-learn negates the outputs first, so here an output of exactly 0 votes for the first class.
         """
-        return _votes_and_sums(self._votes(outputs >= 0, outputs < 0), self._sums(outputs, -outputs))
+        return self.values_of_classes(outputs, outputs >= 0, outputs < 0)
+
+    def values_of_classes(self, outputs: Floats, first_wins: Booleans, second_wins: Booleans) -> Floats:
+        """
+        Work out scikit-learn's value of every class: its votes, and its summed outputs scaled to less than a third.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n_rows, c)
+            The outputs of the pairs, positive for the first class.
+        first_wins : ndarray of bool of shape (n_rows, c)
+            Whether the first class of each pair has its vote.
+        second_wins : ndarray of bool of shape (n_rows, c)
+            Whether the second class has it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, k)
+            The values.
+        """
+        return _votes_and_sums(self._votes(first_wins, second_wins), self._sums(outputs, -outputs))
 
     def decision_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        if self.shape == "ovo":
-            return low, high
+        return (low, high) if self.shape == "ovo" else self.bounds_of_classes(low, high)
+
+    def bounds_of_classes(self, low: Floats, high: Floats, zero: int = 0) -> tuple[Floats, Floats]:
+        """
+        Bound the value of every class, for all outputs between two bounds.
+
+        Parameters
+        ----------
+        low : ndarray of shape (n_rows, c)
+            Lower bounds of the outputs.
+        high : ndarray of shape (n_rows, c)
+            Upper bounds of the outputs.
+        zero : int, default=0
+            Which class of its pair an output of exactly 0 votes for: 0 for the first, 1 for the second.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_rows, k)
+            Bounds of the values.
+        """
+        first_sure, second_sure = (low > 0, high <= 0) if zero else (low >= 0, high < 0)
+        first_may, second_may = (high > 0, low <= 0) if zero else (high >= 0, low < 0)
         with np.errstate(over="ignore", invalid="ignore"):
             # A class's value grows with what it gains in each of its own pairs, and depends on no other pair.
-            least = _votes_and_sums(self._votes(low >= 0, high < 0), self._sums(high, -low))
-            most = _votes_and_sums(self._votes(high >= 0, low < 0), self._sums(low, -high))
+            least = _votes_and_sums(self._votes(first_sure, second_sure), self._sums(high, -low))
+            most = _votes_and_sums(self._votes(first_may, second_may), self._sums(low, -high))
             # A sum of k outputs has k - 1 roundings of at most the sum of their sizes, and counts with a factor of at
             # most 1/3; the division and the additions add five roundings of numbers of at most k.
             k, sizes = len(self.classes), np.maximum(np.abs(low), np.abs(high))

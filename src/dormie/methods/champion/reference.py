@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import require_finite
+from dormie.machine.rows import mapped_norms, require_finite
 from dormie.machine.rules import OneVsOneVote
 from dormie.machine.typing import Booleans, Integers
 from dormie.methods.champion.members import Members, contender, pairs_of
 from dormie.methods.reduced_set.levels import Levels
-from dormie.numerics.reference import absolute_sums, blocks, interval, outputs
+from dormie.numerics.reference import absolute_sums, interval, outputs
 from dormie.numerics.rounding import margin
 
 _CACHED = 1 << 18  # numbers of a class: see native/methods/champion.cpp
@@ -34,7 +34,7 @@ class Champion:
 
     def decide(self, rows: Any) -> tuple[Any, Any, Any]:
         """Answers, which of them are settled, and the kernel evaluations of each row."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         with np.errstate(over="ignore", invalid="ignore"):
             guesses = self._machine.rule.answer(outputs(self._guess, rows))
         answers, evaluations = np.full(rows.shape[0], -1), np.full(rows.shape[0], self._vectors)
@@ -58,9 +58,8 @@ class Champion:
     def _wins(self, k: int, low: Floats, rows: Any) -> Booleans:
         """Whether rows surely win all pairs of class k, given lower bounds, whatever the source's rounding does."""
         pairs, _ = pairs_of(self._machine, k)
-        norms = [np.linalg.norm(part, axis=1) for _, part in blocks(self._machine, rows)]
         with np.errstate(over="ignore", invalid="ignore"):
-            low = low - self._margin(np.concatenate([np.empty(0), *norms]))[:, pairs]
+            low = low - self._margin(mapped_norms(self._machine, rows))[:, pairs]
             return np.asarray((low > 0).all(axis=1) & ~self._may_overflow(rows))
 
     def _may_overflow(self, rows: Any) -> Booleans:

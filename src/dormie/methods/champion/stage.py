@@ -98,7 +98,7 @@ class Champion(NativeStage, CertifiedStage):
         return ()
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:  # noqa: ARG002 - never enough
-        require_finite(rows)
+        require_finite(rows, self.machine)
         return unknown_interval(self.machine, rows)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:

@@ -32,7 +32,8 @@ class OneSided(IntEnum):
         """What kernel and points allow."""
         if machine.kernel.nonnegative:
             return cls.EVERY_ROW
-        allowed = machine.kernel.nonnegative_in_orthant and not (machine.points < 0).any()
+        rounded = machine.preparation is not None  # nothing is known of the sign of a coordinate near 0
+        allowed = machine.kernel.nonnegative_in_orthant and not rounded and not (machine.points < 0).any()
         return cls.ROWS_WITHOUT_NEGATIVES if allowed else cls.NO_ROW
 
     def among(self, machine: Machine, rows: Any) -> Booleans:

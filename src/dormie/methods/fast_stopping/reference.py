@@ -10,7 +10,7 @@ import numpy as np
 from dormie.machine import Floats, Machine
 from dormie.machine.kernels import Kernel
 from dormie.machine.margin import LOST_LENGTH
-from dormie.machine.rows import dense, require_finite
+from dormie.machine.rows import dense, mapped_norms, require_finite
 from dormie.methods.base import middle_of
 from dormie.methods.fast_stopping.one_sided import OneSided
 from dormie.numerics.reference import blocks, row_value_error, settled_mapped
@@ -29,10 +29,10 @@ class FastStopping:
 
     def decide(self, rows: Any) -> tuple[Any, Any, Any]:
         """Answers, which of them are settled, and the kernel evaluations of each row."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         low, high = np.empty((2, rows.shape[0], self._machine.n_outputs))
         settled = np.zeros(rows.shape[0], dtype=bool)
-        evaluations = np.zeros(rows.shape[0], dtype=np.int64)
+        evaluations, norms = np.zeros(rows.shape[0], dtype=np.int64), mapped_norms(self._machine, rows)
         for block, part in blocks(self._machine, rows):
             sums = _PartialSums(self._machine, part)
             tight = self._one_sided.among(self._machine, dense(rows[block]))
@@ -41,13 +41,13 @@ class FastStopping:
                 here = block.start + sums.open
                 low[here], high[here] = self._ends(sums, tight)
                 evaluations[here] = terms
-                settled[here] = settled_mapped(self._machine, part[sums.open], low[here], high[here])
+                settled[here] = settled_mapped(self._machine, norms[here], low[here], high[here])
                 sums.keep(~settled[here])
         return self._machine.rule.answer(middle_of(low, high)), settled, evaluations
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         """Low and high ends of every output of every row after the first `budget` terms."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         low, high = np.empty((2, rows.shape[0], self._machine.n_outputs))
         for block, part in blocks(self._machine, rows):
             sums = _PartialSums(self._machine, part)

@@ -29,7 +29,7 @@ class _GeometryMethod(Method):
 def _fits(vectors: SharedVectors, named: bool) -> Iterator[Iterator[Geometry]]:
     """The stages over points, then those over optimised vectors if the former settled enough rows."""
     yield _over_points(vectors)
-    if not vectors.machine.kernel.is_python and (named or vectors.settled >= HOPELESS):
+    if vectors.machine.kernel.has_derivative and (named or vectors.settled >= HOPELESS):
         yield from (_over_moved(vectors, moved) for moved in vectors.moved() if moved.steps)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.rows import require_finite
+from dormie.machine.rows import mapped_norms, require_finite
 from dormie.machine.rules import Value
 from dormie.methods.geometry.span import Projected, Span
 from dormie.numerics.cholesky import solve_lower
@@ -25,7 +25,7 @@ class Geometry:
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         """Middle and radius of every output of every row after `budget` landmarks."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         middle, radius = np.empty((2, rows.shape[0], self._machine.n_outputs))
         for block, part in blocks(self._machine, rows):
             middle[block], radius[block] = next(_steps(self._machine, self._span, part, [budget]))
@@ -33,14 +33,14 @@ class Geometry:
 
     def decide(self, rows: Any, budget: int) -> tuple[Any, Any, Any]:
         """Answers, which of them are settled, and the landmarks used; a row may stop after every 16 landmarks."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         n, rule, values = rows.shape[0], self._machine.rule, isinstance(self._machine.rule, Value)
         answers: Any = np.empty((n, self._machine.n_outputs)) if values else np.full(n, -1, dtype=np.intp)
         settled, steps = np.zeros(n, dtype=bool), np.full(n, budget)
-        counts = [*range(16, budget, 16), budget]
+        counts, norms = [*range(16, budget, 16), budget], mapped_norms(self._machine, rows)
         for block, part in blocks(self._machine, rows):
             for done, (middle, radius) in zip(counts, _steps(self._machine, self._span, part, counts), strict=True):
-                now = settled_mapped(self._machine, part, middle - radius, middle + radius) & ~settled[block]
+                now = settled_mapped(self._machine, norms[block], middle - radius, middle + radius) & ~settled[block]
                 copied = ~settled[block] if values else now
                 answers[block][copied] = rule.answer(middle)[copied]
                 steps[block][now] = done
@@ -49,7 +49,7 @@ class Geometry:
 
     def walk(self, row: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Middles and radii of one row's outputs, some landmarks at a time, until there are no more."""
-        require_finite(row[None])
+        require_finite(row[None], self._machine)
         [(_, part)] = blocks(self._machine, row[None])
         yield from _steps(self._machine, self._span, part, range(1, len(self._span) + 1))
 

@@ -9,7 +9,7 @@ from dormie.methods.base import CalibratedStage, Method, Usable
 from dormie.methods.fitting import CalibratedFitting, arithmetic, attempts
 from dormie.methods.nearest.fitting import FORMS
 from dormie.methods.nearest.stage import Nearest
-from dormie.methods.thresholds import needs_classifier
+from dormie.methods.thresholds import needs_products
 
 
 class _NearestMethod(Method):
@@ -17,7 +17,7 @@ class _NearestMethod(Method):
     needs_risk = True
 
     def is_usable_for(self, machine: Machine) -> Usable:
-        return needs_classifier(self.name, machine)
+        return needs_products(self.name, machine)
 
     def calibrated_candidates(self, fitting: CalibratedFitting) -> Iterator[CalibratedStage]:
         if not (fitting.named or fitting.effort.rarely_fastest):

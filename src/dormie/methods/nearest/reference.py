@@ -24,7 +24,7 @@ class Nearest:
 
     def order(self, rows: Any) -> Any:
         """The order in which each row adds the points; -1 for rows too large to evaluate."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         machine, ordering, count = self._machine, self._ordering, int(self._ordering.steps[-1])
         order = np.full((rows.shape[0], count), -1, dtype=np.int64)
         for block, part in blocks(machine, rows):

@@ -47,7 +47,7 @@ from dormie.methods.nearest import reference
 from dormie.methods.nearest.fitting import Options, fitted_ordering
 from dormie.methods.nearest.measured_thresholds import extremes, typical_errors
 from dormie.methods.nearest.ordering import STAGE, Ordering, require_fit
-from dormie.methods.thresholds import Thresholds, comparisons, needs_classifier, require_thresholds
+from dormie.methods.thresholds import Thresholds, comparisons, needs_products, require_thresholds
 from dormie.numerics import backend
 from dormie.numerics.evaluate import FullSum
 
@@ -66,7 +66,7 @@ class Nearest(NativeStage, CalibratedStage):
     words = "partial sums, nearest support vectors first, until they pass a measured threshold (DeCoste & Mazzoni 2003)"
 
     def __init__(self, machine: Machine, ordering: Ordering, thresholds: Thresholds, core: Core | None = None) -> None:
-        require(needs_classifier(self.name, machine))
+        require(needs_products(self.name, machine))
         require_fit(machine, ordering)
         require_thresholds(self.name, thresholds, _shape(machine, ordering))
         self.machine = machine
@@ -103,7 +103,7 @@ class Nearest(NativeStage, CalibratedStage):
         outputs     the outputs for these rows that thresholds are measured by (default: those of the machine itself)
         """
         options = Options(form, mode, components, budget, steps, window, cells, seed)
-        require(needs_classifier(cls.name, machine))
+        require(needs_products(cls.name, machine))
         outputs = FullSum(machine).outputs(rows) if outputs is None else outputs
         ordering = fitted_ordering(machine, rows, outputs, options)
         require_fit(machine, ordering)

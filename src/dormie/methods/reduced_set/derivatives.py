@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Radial, Sigmoid
 from dormie.methods.fitting import CannotFit
 
 _SMALLEST = 1e-200  # smallest scale of kernel values whose products do not underflow
@@ -26,6 +26,11 @@ def require_derivative(kernel: Kernel) -> None:
         raise ValueError(
             "a reduced set needs the kernel's derivative, which a Python function does not have: train with a kernel "
             "that is known by name (RBF, polynomial, sigmoid, linear)"
+        )
+    if not kernel.has_derivative:
+        raise ValueError(
+            f"a reduced set needs the kernel's derivative, and {kernel} has none where a vector and a point share a "
+            "coordinate: compile the machine itself, or train with another kernel"
         )
 
 
@@ -65,6 +70,11 @@ def _parts(kernel: Kernel, x: Array, z: Array) -> tuple[Array, float, Array, Arr
     if isinstance(kernel, RBF):
         values = _rbf_values(kernel.gamma, x, z)
         return values, 2 * kernel.gamma, values, values
+    if isinstance(kernel, Radial):
+        t = _exponents(kernel.gamma, x, z)
+        values = np.asarray(kernel.profile(t))
+        fall = np.asarray(kernel.fall(t, values))
+        return values, 2 * kernel.gamma, fall, fall
     products = x @ z.T
     if isinstance(kernel, Linear):
         return products, 1.0, np.ones_like(products), None
@@ -80,11 +90,17 @@ def _parts(kernel: Kernel, x: Array, z: Array) -> tuple[Array, float, Array, Arr
 
 def _rbf_values(gamma: float, x: Array, z: Array) -> Array:
     """exp(-gamma |x - z|^2), in place: a large temporary array takes longer than the arithmetic."""
-    values = x @ (2 * gamma * z).T
-    values -= gamma * _squares(x)[:, None]
-    values -= gamma * _squares(z)
-    np.minimum(values, 0, out=values)
+    values = _exponents(gamma, x, z)
+    np.negative(values, out=values)
     return np.asarray(np.exp(values, out=values))
+
+
+def _exponents(gamma: float, x: Array, z: Array) -> Array:
+    """gamma |x - z|^2."""
+    values = x @ (-2 * gamma * z).T
+    values += gamma * _squares(x)[:, None]
+    values += gamma * _squares(z)
+    return np.asarray(np.maximum(values, 0, out=values))
 
 
 def _normalized(inner: Kernel, x: Array, z: Array) -> KernelDerivatives:

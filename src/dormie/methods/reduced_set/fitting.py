@@ -98,7 +98,7 @@ def fit(
     name = chosen_objective(machine, objective, method, start, rows)
     if not machine.weights.any():
         return _constant(machine, nested)
-    bare, scale = rescaled(replace(machine, input_map=None))
+    bare, scale = rescaled(machine.bare)
     with Progress(note) as progress, one_thread():
         loss: Objective = (
             Norm(bare, nested)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -108,14 +108,19 @@ def _calibrated(fit: Future[Reduced], fitting: CalibratedFitting) -> Iterator[Ca
     with arithmetic():
         reduced = fit.result()
     fitted_sets(fitting).append(reduced)
-    error = FullSum(reduced.machine()).outputs(measuring.rows) - measuring.outputs
-    own: Floats = np.sqrt(np.mean((error / row_lengths(machine, measuring.rows)) ** 2, axis=0, keepdims=True))
+    own = rms_errors(reduced, measuring.rows, measuring.outputs)
     same = np.full_like(own, np.sqrt(np.mean(own**2)))
     levels = Levels.of(reduced.points, reduced.weights, machine.n_outputs)
     for half_widths in (own, same) if machine.n_outputs > 1 else (own,):
         with arithmetic():
             stage = CalibratedReducedSet(machine, levels, half_widths)
         yield stage
+
+
+def rms_errors(reduced: Reduced, rows: Any, outputs: Floats) -> Floats:
+    """The rms error of each output on checked rows whose full sums have these outputs, for rows with K(x,x) = 1."""
+    errors = FullSum(reduced.machine()).outputs(rows) - outputs
+    return np.asarray(np.sqrt(np.mean((errors / row_lengths(reduced.original, rows)) ** 2, axis=0, keepdims=True)))
 
 
 METHOD = _ReducedSetMethod()

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel
+from dormie.machine.kernels import Kernel, Radial
 from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set import adam
 from dormie.methods.reduced_set.derivatives import Array, KernelDerivatives, unit_kernel
@@ -129,7 +129,7 @@ def work_of(n: int, features: int, outputs: int, rows: int) -> float:
 def _require_single(kernel: Kernel, rows: Floats) -> None:
     """Raise CannotFit for rows whose kernel values, or the squares of these, overflow in float32."""
     with np.errstate(over="ignore"):
-        own = np.einsum("ij,ij->i", rows, rows) if isinstance(kernel, RBF) else kernel.diagonal(rows)
+        own = np.einsum("ij,ij->i", rows, rows) if isinstance(kernel, Radial) else kernel.diagonal(rows)
     far = own >= _TOO_LARGE
     if far.any():
         raise CannotFit(

@@ -67,7 +67,7 @@ class TileProducts:
         moments = np.einsum("io,ij->ioj", weights, machine.points).reshape(machine.n_points, -1)
         columns = np.hstack([weights, moments])
         bias, rule = np.zeros(columns.shape[1]), Value(flat=False)
-        self._full_sum = FullSum(replace(machine, weights=columns, bias=bias, rule=rule, input_map=None))
+        self._full_sum = FullSum(replace(machine.bare, weights=columns, bias=bias, rule=rule))
 
     def values(self, vectors: Floats) -> Floats:
         sums = self._full_sum.outputs(vectors)

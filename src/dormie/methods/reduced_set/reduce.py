@@ -48,8 +48,9 @@ class Reduction:
     exact : bool
         Whether nothing was lost: exact rewrites were enough, or nothing had to be done.
     distance : Distance or None
-        |w| and |w - w'| in feature space, one entry for each output, as `distance.norm` and `distance.distance`;
-        `distance.relative` is their ratio. None if the kernel is no inner product or numbers are out of range.
+        ``|w|`` and ``|w - w'|`` in feature space, one entry for each output, as `distance.norm` and
+        `distance.distance`; `distance.relative` is their ratio. None if the kernel is no inner product or numbers are
+        out of range.
     errors : Errors
         Errors of the outputs on rows: `errors.rms`, `errors.largest` and `errors.spread`, one entry for each output;
         `errors.differing` is the number of rows with another label and `errors.agreement` the share with the same.
@@ -234,7 +235,7 @@ def reduce(
     -----
     Let w = sum_i beta_i phi(s_i) be the vector of the model in feature space. A reduced set (Burges & Schölkopf 1997)
     is w' = sum_k gamma_k phi(z_k) with few vectors z_k, which need not be among the s_i. Both the vectors and the
-    weights are optimised. |w - w'| sqrt(K(x, x)) bounds the error of any row x.
+    weights are optimised. ``|w - w'| sqrt(K(x, x))`` bounds the error of any row x.
 
     Examples
     --------
@@ -311,7 +312,7 @@ def _counted(count: int, what: str) -> str:
 def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tuple[Any | None, Any, str]:
     """Rows to fit on, rows to measure on, and a description of the latter; `fits_rows`: whether any are fitted on."""
     if not machine.n_points:
-        return rows, np.zeros((1, machine.n_features)), "a row of zeros, which is as good as any: it has no vectors"
+        return rows, np.zeros((1, machine.n_columns)), "a row of zeros, which is as good as any: it has no vectors"
     if rows is None:
         rows = sample_rows(machine, None, _SYNTHETIC, seed)
         kind = (
@@ -322,7 +323,7 @@ def _split(machine: Machine, rows: Any | None, fits_rows: bool, seed: int) -> tu
     count = rows.shape[0]
     if not count:
         raise ValueError("there are no rows in what was passed as rows: pass some, or leave rows out")
-    require_finite(rows)
+    require_finite(rows, machine)
     if not fits_rows:
         measured = sample_rows(machine, rows, _MOST_MEASURED, seed)
         return rows, measured, f"{measured.shape[0]:,} of the rows given, none of which was fitted on"

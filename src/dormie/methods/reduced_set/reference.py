@@ -9,7 +9,7 @@ import numpy as np
 
 from dormie.machine import Floats, Machine
 from dormie.machine.margin import LOST_LENGTH
-from dormie.machine.rows import require_finite
+from dormie.machine.rows import mapped_norms, require_finite
 from dormie.machine.rules import OneVsOneVote, Value
 from dormie.machine.typing import Booleans
 from dormie.methods.reduced_set.levels import Levels
@@ -31,7 +31,7 @@ class ReducedSet:
 
     def interval(self, rows: Any, level: int) -> tuple[Floats, Floats]:
         """Middle and radius of every output of every row at a level."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         reduced, rho = self._levels[level]
         middle, radius = np.empty((2, rows.shape[0], self._machine.n_outputs))
         for block, part in blocks(reduced, rows):
@@ -40,28 +40,29 @@ class ReducedSet:
 
     def decide(self, rows: Any, caution: float) -> tuple[Any, Any, Any]:
         """Answers, which of them are settled, and the kernel evaluations of each row; caution: a factor on rho."""
-        require_finite(rows)
+        require_finite(rows, self._machine)
         n, rule = rows.shape[0], self._machine.rule
         values = isinstance(rule, Value)
         answers: Any = np.empty((n, self._machine.n_outputs)) if values else np.full(n, -1, dtype=np.intp)
         settled, evaluations = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+        norms = mapped_norms(self._machine, rows)
         for block, part in blocks(self._levels[-1][0], rows):
             for reduced, rho in self._levels:
                 waiting = np.arange(n)[block][~settled[block]]
                 left = part[~settled[block]]
                 middle, radius = _interval(reduced, rho, caution, left)
-                now = self._settled(left, middle, radius)
+                now = self._settled(norms[waiting], middle, radius)
                 copied = slice(None) if values else now
                 answers[waiting[copied]] = rule.answer(middle)[copied]
                 evaluations[waiting], settled[waiting] = reduced.n_points, now
         return answers, settled, evaluations
 
-    def _settled(self, rows: Floats, middle: Floats, radius: Floats) -> Booleans:
-        """Which of the mapped rows have one answer within their intervals."""
+    def _settled(self, norms: Floats, middle: Floats, radius: Floats) -> Booleans:
+        """Which of the rows, of these norms, have one answer within their intervals."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self._vote is None:
-                return np.asarray(settled_mapped(self._machine, rows, middle - radius, middle + radius))
-            radius = radius + margin(self._machine)(np.linalg.norm(rows, axis=1))
+                return np.asarray(settled_mapped(self._machine, norms, middle - radius, middle + radius))
+            radius = radius + margin(self._machine)(norms)
             return np.asarray(self._vote.champion(middle - radius, middle + radius) >= 0)
 
 

@@ -10,7 +10,16 @@ from dataclasses import replace
 import numpy as np
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    Kernel,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 
 
 def power_of_two(values: Floats) -> float:
@@ -36,4 +45,6 @@ def _rescaled_kernel(kernel: Kernel, scale: float) -> Kernel:
             return replace(kernel, gamma=gamma * scale * scale)
         case Normalized(Polynomial() | RBF() as inner):
             return Normalized(replace(inner, gamma=inner.gamma * scale * scale))
+        case Matern(length_scale=length_scale) | RationalQuadratic(length_scale=length_scale):
+            return replace(kernel, length_scale=length_scale / scale)
     return kernel

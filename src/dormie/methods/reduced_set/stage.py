@@ -164,7 +164,7 @@ class ReducedSet(_LevelsStage, CertifiedStage):
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
         level = sum(size <= budget for size in self.sizes) - 1
         if level < 0:
-            require_finite(rows)
+            require_finite(rows, self.machine)
             return unknown_interval(self.machine, rows)
         middle, radius = self._core.interval(rows, level)
         return middle - radius, middle + radius

@@ -64,7 +64,7 @@ class Regions(CertifiedStage):
         return Regions(self.machine, self.centers, [stage.limited(budget) for stage in self.stages])
 
     def decide(self, rows: Any, caution: float = 1.0) -> Decisions:  # noqa: ARG002 - certified
-        require_finite(rows)  # here, as stages would count rows within their region
+        require_finite(rows, self.machine)  # here, as stages would count rows within their region
         found = [(of, stage.decide(some)) for stage, of, some in self._by_region(rows)]
         if len(found) == 1:
             return found[0][1]
@@ -77,14 +77,14 @@ class Regions(CertifiedStage):
         return Decisions(answers, settled, evaluations)
 
     def estimate(self, rows: Any) -> Floats:
-        require_finite(rows)
+        require_finite(rows, self.machine)
         outputs = np.empty((rows.shape[0], self.machine.n_outputs))
         for stage, of, some in self._by_region(rows):
             outputs[of] = stage.estimate(some)
         return outputs
 
     def interval(self, rows: Any, budget: int) -> tuple[Floats, Floats]:
-        require_finite(rows)
+        require_finite(rows, self.machine)
         low, high = np.empty((2, rows.shape[0], self.machine.n_outputs))
         for stage, of, some in self._by_region(rows):
             low[of], high[of] = stage.interval(some, budget)

@@ -11,8 +11,6 @@ numbers to learn from than outputs have, and soon knows the given rows by heart.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dormie.machine import Floats, Machine
@@ -42,7 +40,7 @@ def with_more(machine: Machine, rows: Floats, answers: Positions, seed: int) -> 
     copies = min(_MOST_COPIES, int(_WORK / (work * len(rows))))
     random = np.random.default_rng(seed)
     more = [moved(rows, answers, random) for _ in range(copies)]
-    full = FullSum(replace(machine, input_map=None))
+    full = FullSum(machine.bare)
     found = [machine.rule.answer(full.outputs(part)) for part in more]
     return np.vstack([rows, *more]), np.concatenate([answers, *found])
 
@@ -66,7 +64,7 @@ def _others(answers: Positions, random: np.random.Generator) -> Positions:
 
 def fit(machine: Machine, n: int, rows: Floats, answers: Positions, seed: int) -> ScoreMachine:
     """Scores over n vectors, fitted to the full machine's answers to mapped rows."""
-    bare, scale = rescaled(replace(machine, input_map=None))
+    bare, scale = rescaled(machine.bare)
     start = _packed(k_means_vectors(bare, n, seed), _classes(machine))
     loss = _Loss(bare, (rows / scale).astype(np.float32), answers, seed)
     deviation = float(np.sqrt(bare.points.var(axis=0).mean()))

@@ -59,6 +59,7 @@ class TreeWalk(NativeStage, CalibratedStage):
             machine,
             lambda core: backend.extension.Tree(core, *backend.contiguous(tree)),
             lambda: reference.Tree(machine, tree),
+            by_products=True,
         )
 
     @classmethod

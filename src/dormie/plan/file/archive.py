@@ -144,14 +144,14 @@ def write(target: Location, members: Members) -> None:
     if size > MOST_BYTES - (1 << 20):  # leaves space for the directory
         raise PlanFileError(f"the plan takes {size:,} bytes; a plan file has at most {MOST_BYTES:,}")
     if isinstance(target, str | os.PathLike):
-        _replace(Path(os.path.realpath(target)), encode(members))
+        replace_file(Path(os.path.realpath(target)), encode(members))
         return
     file = _binary(target, "write")
     for piece in encode(members):
         file.write(piece)
 
 
-def _replace(target: Path, pieces: Iterable[Raw]) -> None:
+def replace_file(target: Path, pieces: Iterable[Raw]) -> None:
     """Write a temporary file beside the target, then rename it, so that no half-written file is ever seen."""
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to save {target.name} in")

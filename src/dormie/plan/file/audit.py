@@ -13,6 +13,7 @@ from dormie.plan.file.audit_arrays import audit_arrays
 from dormie.plan.file.audit_memory import MOST_STAGES, audit_memory
 from dormie.plan.file.document import PROTOCOL, Document
 from dormie.plan.file.points import arrays_of_points
+from dormie.plan.file.preparation import audit_preparation, result_of
 from dormie.plan.file.probability import audit_map
 from dormie.plan.file.require import (
     Kinds,
@@ -24,6 +25,7 @@ from dormie.plan.file.require import (
     shown,
 )
 from dormie.plan.file.vocabulary import (
+    CLASSES,
     COUNT,
     EVIDENCE,
     GUARANTEES,
@@ -59,6 +61,7 @@ _FUNCTION: dict[str, Kinds] = {
     "input_map": (dict, type(None)),
     "blas_products": bool,
 }
+_PREPARED: dict[str, Kinds] = {"preparation": dict}
 _MOST_MEMBERS = 256  # of a sum of machines
 _STAGE: dict[str, Kinds] = {"name": str, "certified": bool, "caution": float, "numbers": dict, "arrays": dict}
 _Shapes = list[tuple[str, tuple[int, ...]]]  # names of arrays, each with the shape it must have
@@ -128,10 +131,12 @@ def _audit_machine(document: Document) -> list[str]:
     schema = document.schema
     machine = schema["machine"]
     if "members" in machine:
-        require_fields(machine, "machine", _OF_ROWS | {"members": list})
+        require_fields(machine, "machine", _OF_ROWS | {"members": list}, optional={"factors": list})
         used = _audit_members(machine["members"], document)
+        for number, factor in enumerate(machine.get("factors", [])):
+            require_kind(factor, f"machine.factors[{number}]", float)
     else:
-        require_fields(machine, "machine", _OF_ROWS | _FUNCTION)
+        require_fields(machine, "machine", _OF_ROWS | _FUNCTION, optional=_PREPARED)
         used = _audit_function(machine, schema["origin"], "machine", "origin", document)
     if machine["feature_names"] is not None:
         _require_names(machine["feature_names"], "machine.feature_names")
@@ -145,7 +150,7 @@ def _audit_members(members: list[Any], document: Document) -> list[str]:
     used = []
     for number, member in enumerate(members):
         where = f"machine.members[{number}]"
-        require_fields(member, where, _FUNCTION | {"origin": (dict, type(None))})
+        require_fields(member, where, _FUNCTION | {"origin": (dict, type(None))}, optional=_PREPARED)
         used += _audit_function(member, member["origin"], where, f"{where}.origin", document)
     return used
 
@@ -162,7 +167,17 @@ def _audit_function(
     used += _audit_input_map(machine["input_map"], f"{where}.input_map", d)
     _require_shapes(used, schema)
     of_origin = [] if origin is None else _audit_origin(origin, where_origin, where, d, c, document)
-    return of_points + [reference for reference, _ in used] + of_origin
+    return of_points + [reference for reference, _ in used] + _audit_preparation(machine, where, d, schema) + of_origin
+
+
+def _audit_preparation(machine: dict[str, Any], where: str, d: int, schema: dict[str, Any]) -> list[str]:
+    """Check what is done to rows before the input map, if anything, and return the names of its arrays."""
+    if "preparation" not in machine:
+        return []
+    used = audit_preparation(machine["preparation"], f"{where}.preparation", schema)
+    if (made := result_of(machine["preparation"], schema)) != d:
+        raise PlanFileError(f"{where}.preparation makes {made:,} columns, and the points have {d:,}")
+    return used
 
 
 def _audit_input_map(input_map: dict[str, Any] | None, where: str, d: int) -> _Shapes:
@@ -233,7 +248,19 @@ def _audit_rule(rule: dict[str, Any], where: str, schema: dict[str, Any], forms:
     used = _audit_classes(rule["classes"], f"{where}.classes", schema) if "classes" in rule else []
     used += _audit_rule(rule["scores"], f"{where}.scores", schema, SCORES) if "scores" in rule else []
     used += _audit_rule(rule["of"], f"{where}.of", schema, VALUES) if "of" in rule else []
+    used += _audit_rules(rule, where, schema) if "rules" in rule else []
     return used + (_audit_map(rule["map"], f"{where}.map", schema) if "map" in rule else [])
+
+
+def _audit_rules(rule: dict[str, Any], where: str, schema: dict[str, Any]) -> list[str]:
+    """Check the rules of several columns of labels, and return the names of the arrays they refer to."""
+    for number, width in enumerate(rule["widths"]):
+        require_kind(width, f"{where}.widths[{number}]", int)
+    used: list[str] = []
+    for number, each in enumerate(rule["rules"]):
+        require_kind(each, f"{where}.rules[{number}]", dict)
+        used += _audit_rule(each, f"{where}.rules[{number}]", schema, CLASSES)
+    return used
 
 
 def _audit_classes(classes: dict[str, Any], where: str, schema: dict[str, Any]) -> list[str]:
@@ -294,10 +321,11 @@ def _audit_guarantee(guarantee: dict[str, Any], where: str, schema: dict[str, An
 
 
 def _audit_source(source: dict[str, Any]) -> None:
-    optional: dict[str, Kinds] = {"seconds": float, "fast_at": str, "estimated": bool}
+    optional: dict[str, Kinds] = {"seconds": float, "fast_at": str, "estimated": bool, "before": list}
     require_fields(source, "source", {"description": str, "points": int, "versions": dict}, optional=optional)
     if source.get("fast_at", "row") != "row" or source.get("estimated", True) is not True:
         raise PlanFileError('source.fast_at must be "row" and source.estimated true, where they are given')
+    _require_names(source.get("before", []), "source.before")
     _require_versions(source["versions"], "source.versions")
 
 

@@ -13,6 +13,7 @@ from dormie.methods.dense import Dense
 from dormie.methods.memory import Size
 from dormie.plan.file.document import Document
 from dormie.plan.file.points import nonzeros_of
+from dormie.plan.file.preparation import memory_of
 from dormie.plan.file.vocabulary import stage_type
 
 MOST_STAGES = 16
@@ -24,13 +25,14 @@ _LABEL = 100  # bytes of a label held as a Python string
 def audit_memory(document: Document) -> None:
     """Raise PlanFileError if the plan would take far more memory than its arrays take in the file."""
     schema = document.schema
-    sizes = _sizes(schema)
+    size = _size_of(schema)
     values = schema.get("values", {"rule": {}, "stages": []})
     stages = [*schema["stages"], *([schema["guess"]] if "guess" in schema else []), *_own_stages(values["stages"])]
     labels = _labels(schema["machine"]["rule"], schema) + _labels(values["rule"], schema)
-    memory = labels + sum(_stage_memory(stage, sizes, schema) for stage in stages)
+    prepared = sum(memory_of(each.get("preparation"), schema) for each in _functions(schema))
+    memory = labels + prepared + sum(_stage_memory(stage, size, schema) for stage in stages)
     stored = sum(len(raw) for raw in document.arrays.values())
-    tiled = sum(_TILES * size.features for size in sizes if size.points and size.nonzeros is None)
+    tiled = sum(_TILES * own.features for own in size.members or (size,) if own.points and own.nonzeros is None)
     most = _TIMES * stored + _SPARE + tiled
     if memory > most:
         raise PlanFileError(
@@ -39,10 +41,21 @@ def audit_memory(document: Document) -> None:
         )
 
 
-def _sizes(schema: dict[str, Any]) -> list[Size]:
-    """The size of the machine, or those of the members of a sum."""
+def _functions(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The machine, or the members of the sum."""
+    machine: dict[str, Any] = schema["machine"]
+    members: list[dict[str, Any]] = machine.get("members", [machine])
+    return members
+
+
+def _size_of(schema: dict[str, Any]) -> Size:
+    """The size of the machine, or of the sum."""
     machine, arrays = schema["machine"], schema["arrays"]
-    return [_size(each, arrays) for each in machine.get("members", [machine])]
+    if "members" not in machine:
+        return _size(machine, arrays)
+    members = tuple(_size(each, arrays) for each in machine["members"])
+    points, features, outputs, _, _ = zip(*members, strict=True)
+    return Size(sum(points), max(features), sum(outputs), members=members)
 
 
 def _size(machine: dict[str, Any], arrays: dict[str, Any]) -> Size:
@@ -57,9 +70,9 @@ def _own_stages(stages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return stages[:-1] if stages and stages[-1]["name"] == Dense.name else stages
 
 
-def _stage_memory(stage: dict[str, Any], sizes: list[Size], schema: dict[str, Any]) -> int:
+def _stage_memory(stage: dict[str, Any], size: Size, schema: dict[str, Any]) -> int:
     shapes = {name: schema["arrays"][reference]["shape"] for name, reference in stage["arrays"].items()}
-    return sum(stage_type(stage).memory(size, shapes) for size in sizes)
+    return stage_type(stage).memory(size, shapes)
 
 
 def _labels(rule: dict[str, Any], schema: dict[str, Any]) -> int:

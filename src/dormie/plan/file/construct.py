@@ -19,6 +19,7 @@ from dormie.plan.cascade import Cascade
 from dormie.plan.file import npy
 from dormie.plan.file.document import Document
 from dormie.plan.file.points import points_of
+from dormie.plan.file.preparation import construct_preparation
 from dormie.plan.file.probability import construct_map
 from dormie.plan.file.vocabulary import GUARANTEES, KERNELS, RULES, Form, stage_type
 from dormie.plan.guarantee import Count, Evidence, Guarantee
@@ -33,7 +34,8 @@ def construct(document: Document) -> Plan:
         machine = _machine(document)
         cascade = _cascade(schema["stages"], machine, document)
         guarantee = _guarantee(schema["guarantee"])
-        source, rewrites = Source(**schema["source"]), tuple(schema["rewrites"])
+        before = tuple(schema["source"].get("before", ()))
+        source, rewrites = Source(**(schema["source"] | {"before": before})), tuple(schema["rewrites"])
         trials = tuple(Trial(**trial) for trial in schema["trials"])
         guess = _stage(schema["guess"], machine, document) if "guess" in schema else None
         plan = Plan(machine, cascade, guarantee, source, rewrites, trials, schema.get("note", ""), guess)
@@ -78,7 +80,7 @@ def _machine(document: Document) -> Machine:
         return _function(described, document.schema["origin"], rule, names, document)
     outputs = Value(flat=False)
     members = [_function(member, member["origin"], outputs, None, document) for member in described["members"]]
-    return MachineSum(members, rule, names)
+    return MachineSum(members, rule, names, described.get("factors"))
 
 
 def _function(
@@ -98,6 +100,7 @@ def _function(
         input_map=_input_map(described["input_map"], document),
         feature_names=names,
         blas_products=described["blas_products"],
+        preparation=construct_preparation(described.get("preparation"), lambda name: _array(name, document)),
     )
     if origin is None:
         return machine
@@ -133,6 +136,8 @@ def _rule(described: dict[str, Any], document: Document) -> Rule:
         built["scores"] = _rule(described["scores"], document)
     if "of" in described:
         built["of"] = _rule(described["of"], document)
+    if "rules" in described:
+        built["rules"] = [_rule(each, document) for each in described["rules"]]
     if "map" in described:
         built["map"] = construct_map(
             described["map"], lambda name: _array(name, document), lambda scores: _rule(scores, document)

@@ -11,11 +11,21 @@ import numpy.typing as npt
 from dormie._version import __version__
 from dormie.machine import Affine, Machine, MachineSum
 from dormie.machine.kernels import Kernel, Normalized
-from dormie.machine.rules import ClassRule, DecisionValue, MostProbable, OneClassSign, Probability, Rule, Threshold
+from dormie.machine.rules import (
+    ClassRule,
+    DecisionValue,
+    MostProbable,
+    OneClassSign,
+    Probability,
+    Rule,
+    SeveralLabels,
+    Threshold,
+)
 from dormie.methods.base import Stage
 from dormie.plan.file import npy
 from dormie.plan.file.document import PROTOCOL, Document, Raw
 from dormie.plan.file.points import describe_points
+from dormie.plan.file.preparation import describe_preparation
 from dormie.plan.file.probability import describe_map
 from dormie.plan.file.vocabulary import COUNT, EVIDENCE, GUARANTEES, KERNELS, RULES, TRIAL, Form, name_of
 from dormie.plan.guarantee import Evidence, Guarantee, Risk
@@ -77,7 +87,9 @@ def _machine(machine: Machine, members: _Arrays) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
     }
     if isinstance(machine, MachineSum):
-        return described | {"members": [_member(each, number, members) for number, each in enumerate(machine.members)]}
+        added = {} if machine.factors is None else {"factors": list(machine.factors)}
+        parts = [_member(each, number, members) for number, each in enumerate(machine.members)]
+        return described | added | {"members": parts}
     return described | _function(machine, members, "machine")
 
 
@@ -89,12 +101,14 @@ def _member(machine: Machine, number: int, members: _Arrays) -> dict[str, Any]:
 
 def _function(machine: Machine, members: _Arrays, folder: str) -> dict[str, Any]:
     """What gives the outputs of a machine."""
-    input_map = machine.input_map
+    input_map, preparation = machine.input_map, machine.preparation
+    prepared = {} if preparation is None else {"preparation": describe_preparation(preparation, members.add, folder)}
     return {
         "kernel": _kernel(machine.kernel),
         "input_map": None if input_map is None else _input_map(input_map, members, folder),
         "blas_products": bool(machine.blas_products),
         **_sum(machine, members, folder),
+        **prepared,
     }
 
 
@@ -158,6 +172,7 @@ def _source(source: Source) -> dict[str, Any]:
         "versions": _versions(source.versions),
     }
     described |= {} if source.seconds is None else {"seconds": float(source.seconds)}
+    described |= {"before": [str(step) for step in source.before]} if source.before else {}
     described |= {} if source.fast_at == Source.fast_at else {"fast_at": str(source.fast_at)}
     return described | ({"estimated": True} if source.estimated else {})
 
@@ -192,6 +207,9 @@ def _rule(rule: Rule, members: _Arrays, folder: str) -> dict[str, Any]:
         described["classes"] = {"array": array, "objects": rule.classes.dtype == object}
     if isinstance(rule, DecisionValue):
         described["scores"] = _rule(rule.scores, members, f"{folder}/scores")
+    if isinstance(rule, SeveralLabels):
+        parts = enumerate(rule.rules)
+        described["rules"] = [_rule(each, members, f"{folder}/{number}") for number, each in parts]
     if isinstance(rule, Threshold):
         described["of"] = _rule(rule.of, members, f"{folder}/of")
     if isinstance(rule, MostProbable | Probability):

@@ -14,10 +14,20 @@ import numpy.typing as npt
 
 from dormie.errors import PlanFileError
 from dormie.machine.rules import Rule
-from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, ProbabilityMap, Temperature
+from dormie.machine.rules.probability import (
+    Among,
+    Calibrated,
+    Coupled,
+    Isotonic,
+    Mean,
+    Platt,
+    ProbabilityMap,
+    Temperature,
+    Votes,
+)
 from dormie.machine.rules.probability.calibrators import Calibrator
 from dormie.plan.file.require import require_kind
-from dormie.plan.file.vocabulary import CALIBRATORS, MAPS, PLAIN_MAPS, SCORES, Form, name_of
+from dormie.plan.file.vocabulary import CALIBRATORS, MAPS, MEMBER_MAPS, PLAIN_MAPS, SCORES, Form, name_of
 
 Described = dict[str, Any]
 Shape = tuple[int, ...]
@@ -37,7 +47,13 @@ def describe_map(found: ProbabilityMap, folder: str, add: Adder, rule: Callable[
     match found:
         case Mean(members):
             parts = [describe_map(each, f"{folder}/{number}", add, rule) for number, each in enumerate(members)]
-            return {"name": name, "members": parts}
+            return {"name": name, "members": parts} | ({"weights": [*found.weights]} if found.weights else {})
+        case Votes(members, count, weights):
+            rules = [rule(each, f"{folder}/{number}") for number, each in enumerate(members)]
+            return {"name": name, "members": rules, "count": int(count), "weights": [*weights]}
+        case Among(inner, places, count):
+            inside = describe_map(inner, folder, add, rule)
+            return {"name": name, "map": inside, "places": [*places], "count": int(count)}
         case Calibrated(scores, maps):
             thresholds = [np.array([each.scores, each.numbers]) for each in maps if isinstance(each, Isotonic)]
             joined = add(f"{folder}/thresholds", np.hstack([np.empty((2, 0)), *thresholds]))
@@ -87,12 +103,25 @@ def audit_map(
             require_kind(position, f"{where}.order[{number}]", int)
         length = shape_of(described["slopes"], f"{where}.slopes")[:1]
         yield from ((described[array], length) for array in ("slopes", "intercepts"))
-    elif name == "mean":
+    elif name == "among":
+        _require_numbers(described, where, "places", int)
+        yield from audit_map(described["map"], f"{where}.map", form, rule, shape_of, PLAIN_MAPS)
+    elif name in ("mean", "votes"):
         if len(described["members"]) > _MOST_MEMBERS:
             raise PlanFileError(f"{where} has more than {_MOST_MEMBERS} members")
+        _require_numbers(described, where, "weights", float)
         for number, member in enumerate(described["members"]):
-            require_kind(member, f"{where}.members[{number}]", dict)
-            yield from audit_map(member, f"{where}.members[{number}]", form, rule, shape_of, PLAIN_MAPS)
+            place = f"{where}.members[{number}]"
+            require_kind(member, place, dict)
+            if name == "votes":
+                yield from ((reference, None) for reference in rule(member, place, SCORES))
+            else:
+                yield from audit_map(member, place, form, rule, shape_of, MEMBER_MAPS)
+
+
+def _require_numbers(described: Described, where: str, name: str, kind: type) -> None:
+    for number, value in enumerate(described.get(name, [])):
+        require_kind(value, f"{where}.{name}[{number}]", kind)
 
 
 def _thresholds(described: Any, where: str, form: Callable[[Any, str, dict[str, Form]], None]) -> int:
@@ -111,7 +140,14 @@ def construct_map(
     """The map that audited JSON values describe."""
     match described["name"]:
         case "mean":
-            return Mean(tuple(construct_map(member, array, rule) for member in described["members"]))
+            members = tuple(construct_map(member, array, rule) for member in described["members"])
+            return Mean(members, tuple(described.get("weights", ())))
+        case "votes":
+            rules = tuple(map(rule, described["members"]))
+            return Votes(rules, described["count"], tuple(described["weights"]))  # type: ignore[arg-type]
+        case "among":
+            inner = construct_map(described["map"], array, rule)
+            return Among(inner, tuple(described["places"]), described["count"])
         case "calibrated":
             thresholds = array(described["thresholds"])
             counts = [each.get("thresholds", 0) for each in described["maps"]]

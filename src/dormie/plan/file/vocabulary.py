@@ -5,20 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dormie.machine.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
+from dormie.machine.kernels import (
+    RBF,
+    AdditiveChi2,
+    Chi2,
+    Laplacian,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 from dormie.machine.rules import (
     Argmax,
     DecisionValue,
+    LogDensity,
     MostProbable,
     OneClassSign,
+    OneVsOneConfidence,
     OneVsOneVote,
     Probability,
     Score,
+    SeveralLabels,
     Sign,
     Threshold,
+    Transformed,
     Value,
 )
-from dormie.machine.rules.probability import Calibrated, Coupled, Isotonic, Mean, Platt, Temperature
+from dormie.machine.rules.probability import Among, Calibrated, Coupled, Isotonic, Mean, Platt, Temperature, Votes
 from dormie.methods import METHODS
 from dormie.methods.base import Stage
 from dormie.plan.guarantee import Exact, Risk, Tolerance
@@ -39,13 +54,22 @@ PLAIN_KERNELS = {
     "rbf": Form(RBF, {"gamma": float}),
     "sigmoid": Form(Sigmoid, {"gamma": float, "coef0": float}),
 }
-KERNELS = {**PLAIN_KERNELS, "normalized": Form(Normalized, {"kernel": dict})}
+KERNELS = {
+    **PLAIN_KERNELS,
+    "normalized": Form(Normalized, {"kernel": dict}),
+    "matern": Form(Matern, {"nu": float, "length_scale": float}),
+    "rational_quadratic": Form(RationalQuadratic, {"alpha": float, "length_scale": float}),
+    "laplacian": Form(Laplacian, {"gamma": float}),
+    "chi2": Form(Chi2, {"gamma": float}),
+    "additive_chi2": Form(AdditiveChi2, {}),
+}
 
 SCORES = {
     "sign": Form(Sign, {"classes": dict, "zero": int}),
     "one_class": Form(OneClassSign, {}),
     "one_vs_one_vote": Form(OneVsOneVote, {"classes": dict, "break_ties": bool, "shape": str}),
     "argmax": Form(Argmax, {"classes": dict, "last_of_equal": bool}),
+    "one_vs_one_confidence": Form(OneVsOneConfidence, {"classes": dict, "zero": int}),
 }
 RULES = {
     **SCORES,
@@ -55,20 +79,26 @@ RULES = {
     "score": Form(Score, {"offset": float, "tolerance": float}),
     "decision_value": Form(DecisionValue, {"scores": dict, "tolerance": float}),
     "probability": Form(Probability, {"map": dict, "tolerance": float}),
+    "log_density": Form(LogDensity, {"shift": float, "tolerance": float}),
 }
 VALUES = {name: RULES[name] for name in ("value", "score", "decision_value", "probability")}
+RULES["transformed"] = Form(Transformed, {"function": str, "tolerance": float, "flat": bool})
 RULES["threshold"] = Form(
     Threshold, {"classes": dict, "of": dict, "threshold": float, "column": int, "above": int, "equal": int}
 )
+CLASSES = {**SCORES, **{name: RULES[name] for name in ("most_probable", "threshold")}}  # rules of one label
+RULES["several_labels"] = Form(SeveralLabels, {"rules": list, "widths": list})
 
 PLAIN_MAPS = {
     "calibrated": Form(Calibrated, {"scores": dict, "maps": list, "thresholds": str}),
     "temperature": Form(Temperature, {"scores": dict, "inverse": float}),
+    "votes": Form(Votes, {"members": list, "count": int, "weights": list}),
     "coupled": Form(
         Coupled, {"slopes": str, "intercepts": str, "order": list, "flipped": bool, "two_by_iteration": bool}
     ),
 }
-MAPS = {**PLAIN_MAPS, "mean": Form(Mean, {"members": list})}
+MEMBER_MAPS = {**PLAIN_MAPS, "among": Form(Among, {"map": dict, "places": list, "count": int})}
+MAPS = {**MEMBER_MAPS, "mean": Form(Mean, {"members": list}, {"weights": list})}
 CALIBRATORS = {
     "platt": Form(Platt, {"slope": float, "intercept": float}),
     "isotonic": Form(Isotonic, {"thresholds": int}),

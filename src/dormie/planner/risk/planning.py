@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dormie.machine import Machine
+from dormie.machine import Machine, members_of
 from dormie.machine.rows import as_array, dense, unmapped
 from dormie.machine.rules import Rule, ValueRule
 from dormie.machine.typing import Booleans
+from dormie.methods.base import Stage
 from dormie.methods.dense import Dense, cheapest
 from dormie.methods.fitting import EFFORTS, CalibratedFitting, Sample
 from dormie.numerics.synthetic_rows import sample_rows
@@ -74,7 +75,7 @@ class Parts:
 def _points_and(machine: Machine, rows: Any) -> Any:
     """The support vectors and these rows."""
     if machine.of_vectors:
-        return np.vstack([unmapped(machine, machine.points), dense(rows)])
+        return np.vstack([*(unmapped(member, member.points) for member in members_of(machine)), dense(rows)])
     return np.concatenate([as_array(machine.points), rows])
 
 
@@ -85,27 +86,29 @@ class CertifyingRows:
     rows: Any
     rule: Rule
     right: npt.NDArray[Any]  # the full machine's answers
-    last: npt.NDArray[Any]  # the answers of the float32 dense stage, which ends every plan
+    last: npt.NDArray[Any]  # the answers of the dense stage that ends every plan
     classes: npt.NDArray[Any] | None  # the full machine's labels, for a risk in each class
 
     @classmethod
-    def of(cls, rows: Any, full: Dense, risk: RiskRequest) -> CertifyingRows:
-        """Answer the rows; raises ValueError if some class has too few of them."""
+    def of(cls, rows: Any, full: Dense, last: Stage, risk: RiskRequest) -> CertifyingRows:
+        """Answer the rows; raises ValueError if some class has too few of them. last: what ends every plan."""
         right = full.right(rows)
         rule = full.machine.rule
         classes = rule.labels(right) if risk.per_class else None
         if classes is not None:
             require_enough_of_each(classes, risk.alpha, risk.confidence)
-        return cls(rows, rule, right, cheapest(full).decide(rows).answers, classes)
+        return cls(rows, rule, right, last.decide(rows).answers, classes)
 
     def disagreements(self, plan: Cascade) -> Booleans:
         """The rows on which a plan is wrong.
 
         A row's answer does not depend on its batch, so the dense stage, which is the most expensive, ran only once.
         """
-        early = cascade.run(plan.early, self.rows)
-        answers = np.array(early.answers)
-        answers[early.open] = self.last[early.open]
+        answers = self.last
+        if len(plan.early):
+            early = cascade.run(plan.early, self.rows)
+            answers = np.array(early.answers)
+            answers[early.open] = self.last[early.open]
         return self.rule.differ(answers, self.right)
 
 
@@ -128,9 +131,10 @@ class RiskPlanner:
     def choose(self) -> Chosen | None:
         """The stages, their risk, and the timings; None if an exact plan is as good."""
         full = Dense(self.machine)
-        certifying = CertifyingRows.of(self.parts.certifying, full, self.risk)  # first: some class may have too few
+        last = cheapest(full, self.parts.choosing)
+        certifying = CertifyingRows.of(self.parts.certifying, full, last, self.risk)  # first: a class may have too few
         quick = replace(self.options, effort=EFFORTS["quick"])
-        race = self._race(full, self._certified_candidates(quick) + self._fitted_candidates())
+        race = self._race(full, last, self._certified_candidates(quick) + self._fitted_candidates())
         plans = self._plans(race)
         certified = self._certify(plans, certifying)
         if certified is None:
@@ -156,14 +160,15 @@ class RiskPlanner:
         calibrated = [*calibrated_candidates.candidates(task, self.options)]
         return calibrated + [Candidate(stage) for stage in companions(task, self.options)]
 
-    def _race(self, full: Dense, entries: Sequence[Candidate]) -> Race:
+    def _race(self, full: Dense, last: Stage, entries: Sequence[Candidate]) -> Race:
         self.progress.say(f"comparing {len(entries)} candidates on {self.parts.choosing.shape[0]:,} rows")
-        return Race.between(full, entries, self.parts.choosing, self.costs)
+        return Race.between(full, entries, self.parts.choosing, self.costs, last)
 
     def _plans(self, race: Race) -> list[Cascade]:
         """The sequence of plans, from the cheapest cascades at several rates of disagreement."""
         cascades = race.cheapest_within([self.risk.alpha * rate for rate in _RATES])
-        return sequence_of_plans([found for found in cascades if not found.certified], race.dense)
+        plans = sequence_of_plans(cascades, race.last)
+        return [plan for plan in plans if not plan.certified]
 
     def _certify(self, plans: Sequence[Cascade], rows: CertifyingRows) -> Certified | None:
         rule = self.machine.rule
@@ -183,15 +188,14 @@ class RiskPlanner:
         exact, trials = race.winner()
         ours, theirs = race.timed(plan, exact)
         if ours.microseconds > self.far_ahead * theirs.microseconds:  # one fitted with the full effort may be faster
-            exact, trials = self._race(race.dense, self._certified_candidates(self.options)).winner()
+            exact, trials = self._race(race.dense, race.dense, self._certified_candidates(self.options)).winner()
             ours, theirs = race.timed(plan, exact)
         return (ours, *trials) if ours.microseconds < CLEAR_WIN * theirs.microseconds else None
 
 
-def sequence_of_plans(cascades: Sequence[Cascade], full: Dense) -> list[Cascade]:
-    """The plans to test, from cautious to bold; each ends in the dense stage."""
-    plans = [first.scaled(factor) for first in cascades[:1] for factor in _MORE_CAUTIOUS]
-    plans += [found for at, found in enumerate(cascades) if at == 0 or found != cascades[at - 1]]
-    plans += [last.scaled(factor) for last in cascades[-1:] for factor in _BOLDER]
-    dense = cheapest(full)
-    return [plan.before(dense) for plan in plans]
+def sequence_of_plans(cascades: Sequence[Cascade], last: Stage) -> list[Cascade]:
+    """The plans to test, from cautious to bold; each ends in a dense stage."""
+    plans = [cascade.scaled(factor) for cascade in cascades[:1] for factor in _MORE_CAUTIOUS]
+    plans += cascades
+    plans += [cascade.scaled(factor) for cascade in cascades[-1:] for factor in _BOLDER]
+    return [plan.before(last) for at, plan in enumerate(plans) if at == 0 or plan != plans[at - 1]]

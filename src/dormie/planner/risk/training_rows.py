@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from dormie.errors import TrainingRowsWarning, warn_user
-from dormie.machine import Floats, Machine
+from dormie.machine import Floats, Machine, members_of
 from dormie.machine.csr import is_sparse
 from dormie.machine.rows import mapped, mapped_sparse
 
@@ -60,6 +60,7 @@ def warn_of_training_rows(machine: Machine, rows: Any) -> None:
 
 def without_certifying(machine: Machine, fit_rows: Any, certifying: Any) -> Any:
     """The rows to fit on; if they overlap with the certifying rows, without those, and with a warning."""
+    machine = members_of(machine)[0]  # any of a sum tells rows apart
     keys = [*_all_keys(machine, fit_rows)]
     shared = _Shared.of(machine, certifying, keys)
     if not shared.beyond_chance:

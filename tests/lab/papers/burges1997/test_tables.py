@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from dormie.lab.datasets import Dataset
-from dormie.lab.datasets.fetch import data_folder
+from dormie.lab.datasets.places import data_folder
 from dormie.lab.papers.burges1997 import printed as burges1997_printed
 from dormie.lab.papers.burges1997 import tables as burges1997
 from dormie.lab.papers.burges1997.systems import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dormie.lab.datasets.fetch import data_folder
+from dormie.lab.datasets.places import data_folder
 from dormie.lab.papers.decoste2002 import deadlines
 from dormie.lab.papers.decoste2002 import figures as decoste2002_figures
 from dormie.lab.papers.decoste2002 import problems as decoste2002_problems

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dormie.machine import Floats
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign
-from dormie.machine.rules.probability import Calibrated, Isotonic, Mean, Platt, ProbabilityMap, Temperature
+from dormie.machine.rules.probability import Among, Calibrated, Isotonic, Mean, Platt, ProbabilityMap, Temperature
 
 NUMBERS = st.floats(-8, 8, allow_subnormal=False)
 
@@ -44,7 +44,12 @@ def certifiable_maps(draw: Any) -> ProbabilityMap:
         else:
             count = 1 if isinstance(rule, Sign) else len(rule.classes)
             maps.append(Calibrated(rule, tuple(draw(calibrators()) for _ in range(count))))
-    return maps[0] if len(maps) == 1 else Mean(tuple(maps))
+    if draw(st.booleans()):
+        places = tuple(draw(st.permutations(range(5))))[: maps[0].n_classes]
+        maps = [Among(each, places, 5) for each in maps]
+    if len(maps) == 1:
+        return maps[0]
+    return Mean(tuple(maps), draw(st.sampled_from([(), (0.1, 0.2), (0.0, 3.0), (1.0, 1.0)])))
 
 
 def probabilities(found: ProbabilityMap, outputs: Floats) -> list[Any]:
@@ -60,7 +65,12 @@ def _of(found: ProbabilityMap, outputs: list[Any]) -> list[Any]:
         for member in found.members:
             parts.append(_of(member, outputs[start : start + member.n_outputs]))
             start += member.n_outputs
-        return [mpmath.fsum(each) / len(parts) for each in zip(*parts, strict=True)]
+        weights = [mpmath.mpf(weight) for weight in found.weights or [1.0] * len(parts)]
+        sums = [mpmath.fdot(weights, each) for each in zip(*parts, strict=True)]
+        return [each / mpmath.fsum(weights) for each in sums]
+    if isinstance(found, Among):
+        placed = dict(zip(found.places, _of(found.map, outputs), strict=True))
+        return [placed.get(place, mpmath.mpf(0)) for place in range(found.n_classes)]
     assert isinstance(found, Calibrated | Temperature)
     scored = _scores(found.scores, outputs)
     if isinstance(found, Temperature):

@@ -150,3 +150,11 @@ def test_values_of_a_regressor_are_its_outputs() -> None:
 def test_maps_that_make_no_sense_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_an_infinite_end_leaves_the_other_its_rounding() -> None:
+    sigmoid = Platt(-3.0, 0.7)
+    score = np.array([0.4])
+    for end in (np.array([-np.inf]), score):
+        assert sigmoid.bounds(end, score)[1] == sigmoid.bounds(score, score)[1]
+    assert sigmoid.bounds(score, np.array([np.inf]))[0] == sigmoid.bounds(score, score)[0]

@@ -8,7 +8,12 @@ from dormie.machine.typing import Floats
 
 
 class ProbabilityMap(ABC):
-    """A map from the outputs of a machine (n x c) to probabilities of classes (n x k)."""
+    """A map from the outputs of a machine (n x c) to probabilities of classes (n x k).
+
+    first_of_equal: whether `ranks` are exact, so that of two classes with equal ones the first is the answer
+    """
+
+    first_of_equal = False
 
     @property
     def certifiable(self) -> bool:
@@ -32,6 +37,10 @@ class ProbabilityMap(ABC):
     @abstractmethod
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Low and high ends of the probabilities of all outputs between: in real numbers, and as `values` rounds."""
+
+    def ranked(self, outputs: Floats) -> Floats:
+        """Numbers for each class, the first largest of which is the answer."""
+        return self.values(outputs)
 
     def ranks(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Low and high ends of numbers for each class; a class above another one's has the larger value too.

@@ -27,6 +27,15 @@ _TINY = 1e-300
 _NEARLY_ONE = 1.0 + 1e-5  # scikit-learn sets what lies between 1 and this to 1
 
 
+def outputs_of(scores: Rule) -> int:
+    """How many outputs a rule of this kind reads."""
+    if isinstance(scores, Sign):
+        return 1
+    assert isinstance(scores, Argmax | OneVsOneVote)
+    k = len(scores.classes)
+    return k if isinstance(scores, Argmax) else k * (k - 1) // 2
+
+
 class _OfScores(ProbabilityMap):
     """Probabilities of the decision values under a rule."""
 
@@ -45,8 +54,7 @@ class _OfScores(ProbabilityMap):
 
     @property
     def n_outputs(self) -> int:
-        k = self.n_classes
-        return 1 if isinstance(self.scores, Sign) else k if isinstance(self.scores, Argmax) else k * (k - 1) // 2
+        return outputs_of(self.scores)
 
     def _scores(self, outputs: Floats) -> Floats:
         scores = self.scores.decision(outputs)

@@ -30,7 +30,7 @@ def logistic_bounds(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Bounds of `logistic` between two bounds; an end that is NaN bounds nothing."""
     least, most = logistic(low), logistic(high)
     least, most = least * (1 - _EXP) - _TINY, most * (1 + _EXP) + _TINY
-    return np.fmax(np.nan_to_num(least, nan=0.0), 0.0), np.fmin(np.nan_to_num(most, nan=1.0), 1.0)
+    return np.fmax(least, 0.0), np.fmin(most, 1.0)  # which take 0 and 1 for NaN
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,13 @@ class Platt:
             ends = np.full((2, *low.shape), -self.intercept)
             return logistic_bounds(ends[0], ends[1])
         with np.errstate(over="ignore", invalid="ignore"):
-            ends = -(self.slope * np.array([low, high]) + self.intercept)
-            # A product and a sum, each rounded once; twice that, for the ends and for `values`.
-            lost = 4 * UNIT * (np.abs(self.slope) * np.maximum(np.abs(low), np.abs(high)) + abs(self.intercept)) + _TINY
-            least = ends.min(axis=0) - np.where(np.isfinite(lost), lost, 0.0)
-            most = ends.max(axis=0) + np.where(np.isfinite(lost), lost, 0.0)
-        return logistic_bounds(least, most)
+            scores = np.array([low, high])
+            ends = -(self.slope * scores + self.intercept)
+            # A product and a sum, each rounded once; twice that, for the ends and for `values`. Each end has its own:
+            # where one is infinite, the other is rounded all the same.
+            lost = 4 * UNIT * (np.abs(self.slope * scores) + abs(self.intercept)) + _TINY
+            lost = np.where(np.isfinite(lost), lost, 0.0)
+            return logistic_bounds((ends - lost).min(axis=0), (ends + lost).max(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ class Isotonic:
         """
         least = self.values(low) - self._rounding(low, "right")
         most = self.values(high) + self._rounding(high, "left")
-        return np.fmax(np.nan_to_num(least, nan=0.0), 0.0), np.fmin(np.nan_to_num(most, nan=1.0), 1.0)
+        return np.fmax(least, 0.0), np.fmin(most, 1.0)  # which take 0 and 1 for NaN
 
     def _rounding(self, scores: Floats, side: Any) -> Floats:
         """A bound on the rounding of values at scores, in the segment on one side of a threshold."""

@@ -114,13 +114,17 @@ class MostProbable(ClassRule):
         _require_outputs("MostProbable", self.map, c)
 
     def answer(self, outputs: Floats) -> Positions:
-        return first_largest(self.map.values(outputs))
+        return first_largest(self.map.ranked(outputs))
 
     def settled(self, low: Floats, high: Floats) -> Booleans:
         least, most = self.map.ranks(low, high)
         winner, rows = least.argmax(axis=1), np.arange(len(low))
         others = most.copy()
         others[rows, winner] = -np.inf
+        if self.map.first_of_equal:
+            later = np.arange(others.shape[1]) > winner[:, None]
+            own = least[rows, winner][:, None]
+            return np.asarray(np.where(later, own >= others, own > others).all(axis=1))
         return np.asarray(least[rows, winner] > others.max(axis=1))
 
     def lead(self, outputs: Floats) -> Floats:

@@ -1,0 +1,197 @@
+// What is done to rows before the input map, step by step: the native form of Preparation (preparation.py), whose twin
+// this is.
+//
+// Every step changes columns that lie side by side and passes the others through. With the prepared row comes a bound
+// on its distance from the real-number one, in units of 2^-53, whatever order the model itself adds in.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/rows.hpp"
+
+namespace dormie {
+
+// In the order of KINDS (preparation.py).
+enum class StepKind : int { subtract, divide, multiply, add, columns, projection, impute, clip, normalize, binarize };
+enum class RowNorm : int { l1, l2, max };
+
+struct PreparationStep {
+    StepKind kind;
+    ptrdiff_t at, columns, result;
+    const double *values;  // a number for each column; or the matrix, columns x stride; or null
+    const int64_t *which;  // columns to choose, counted from `at`; or null
+    double first, second;  // what is missing; low and high; which norm; the threshold
+    double stretch;        // bound on by how much the step stretches a row; of a matrix, its Frobenius norm
+    ptrdiff_t stride = 0;  // of the matrix: whole vectors, filled up with zeros
+};
+
+struct Preparation {
+    std::vector<PreparationStep> steps;
+    ptrdiff_t columns, result;  // of a row before and after all steps
+    ptrdiff_t widest;           // the most columns after a step
+    double unit_error;          // see reach
+    const uint8_t *may_be_nan;  // for each column whether it may, or null
+
+    // Throws NotFinite where a number may not be there.
+    void require_finite(const double *x, ptrdiff_t row) const {
+        for (ptrdiff_t j = 0; j < columns; j++)
+            if (!std::isfinite(x[j]) && !(may_be_nan && may_be_nan[j] && std::isnan(x[j])))
+                throw NotFinite{row, j, x[j]};
+    }
+
+    // What bounds on rounding are functions of, given the length of the mapped row and the errors of the prepared one.
+    double reach(double length, double errors) const { return std::fmax(length, errors / unit_error); }
+};
+
+// Rows of a preparation of one step after the other, in room of its own.
+//
+// Arithmetic: how products are added up, `project` and `norm`, and rows measured (see RowOps). It is a type of the file
+// that uses it: the source's own steps must not be compiled with fused multiply-adds.
+template <class Arithmetic> class Preparing {
+  public:
+    Preparing(const Preparation &preparation, int most)
+        : p_(preparation),
+          a_(size_t(most * preparation.widest)),
+          b_(size_t(most * preparation.widest)),
+          errors_(size_t(most)),
+          squares_(size_t(most)),
+          nonzeros_(size_t(most)) {}
+
+    // Of rows one below the other, none of which is the first of `first` or later where a number is not finite.
+    // sparse: whether to divide as scikit-learn does where rows are sparse. The result stays until the next call.
+    const double *run(const double *x, int count, ptrdiff_t first, bool sparse) {
+        ptrdiff_t width = p_.columns;
+        std::fill_n(errors_.data(), count, 0.0);
+        Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
+        for (int r = 0; r < count; r++)
+            if (!(squares_[size_t(r)] < infinity)) p_.require_finite(x + r * width, first + r);
+        double *from = a_.data(), *to = b_.data();
+        const double *now = x;
+        for (const PreparationStep &step : p_.steps) {
+            const ptrdiff_t wider = width + step.result - step.columns;
+            for (int r = 0; r < count; r++) pass_through(step, now + r * width, width, to + r * wider);
+            change(step, now, width, count, sparse, to, wider);
+            now = to;
+            std::swap(from, to);
+            width = wider;
+        }
+        return now;
+    }
+
+    double errors(int r) const { return std::isnan(errors_[size_t(r)]) ? infinity : errors_[size_t(r)]; }
+
+  private:
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+    static constexpr double tiny = 10 * std::numeric_limits<double>::epsilon();  // TINY of preparation.py
+    static constexpr double unit = 0x1p-53;
+
+    static void pass_through(const PreparationStep &step, const double *x, ptrdiff_t width, double *to) {
+        std::copy_n(x, step.at, to);
+        const ptrdiff_t end = step.at + step.columns;
+        std::copy_n(x + end, width - end, to + step.at + step.result);
+    }
+
+    void change(const PreparationStep &step, const double *x, ptrdiff_t width, int count, bool sparse, double *to,
+                ptrdiff_t wider) {
+        if (step.kind == StepKind::projection) {
+            const bool whole = step.columns == width;
+            if (whole) Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
+            for (int r = 0; r < count; r++) count_products(step, x + r * width + step.at, whole, size_t(r));
+            return Arithmetic::project(step, x + step.at, count, width, to + step.at, wider);
+        }
+        for (int r = 0; r < count; r++)
+            change_row(step, x + r * width + step.at, sparse, to + r * wider + step.at, errors_[size_t(r)]);
+    }
+
+    static void change_row(const PreparationStep &step, const double *x, bool sparse, double *to, double &errors) {
+        const ptrdiff_t n = step.columns;
+        const double *v = step.values;
+        switch (step.kind) {
+            case StepKind::subtract:
+                for (ptrdiff_t j = 0; j < n; j++) to[j] = x[j] - v[j];
+                break;
+            case StepKind::add:
+                for (ptrdiff_t j = 0; j < n; j++) to[j] = x[j] + v[j];
+                break;
+            case StepKind::multiply:
+                for (ptrdiff_t j = 0; j < n; j++) to[j] = x[j] * v[j];
+                break;
+            case StepKind::divide:
+                if (sparse)
+                    for (ptrdiff_t j = 0; j < n; j++) to[j] = x[j] != 0 ? x[j] * (1 / v[j]) : x[j];
+                else
+                    for (ptrdiff_t j = 0; j < n; j++) to[j] = x[j] / v[j];
+                break;
+            case StepKind::columns:
+                for (ptrdiff_t j = 0; j < step.result; j++) to[j] = x[step.which[j]];
+                errors *= step.stretch;
+                return;
+            case StepKind::impute: return impute(step, x, to, errors);
+            case StepKind::clip:
+                for (ptrdiff_t j = 0; j < n; j++) to[j] = std::fmin(std::fmax(x[j], step.first), step.second);
+                return;
+            case StepKind::normalize: return normalize(step, x, to, errors);
+            case StepKind::binarize: return binarize(step, x, to, errors);
+            case StepKind::projection: return;
+        }
+        errors = step.stretch * errors + 2 * length(to, n);
+    }
+
+    static void impute(const PreparationStep &step, const double *x, double *to, double &errors) {
+        const bool nan = std::isnan(step.first);
+        for (ptrdiff_t j = 0; j < step.columns; j++)
+            to[j] = (nan ? std::isnan(x[j]) : x[j] == step.first) ? step.values[j] : x[j];
+        if (!nan && errors > 0) errors = infinity;
+    }
+
+    static void normalize(const PreparationStep &step, const double *x, double *to, double &errors) {
+        const ptrdiff_t n = step.columns;
+        const double norm = Arithmetic::norm(RowNorm(int(step.first)), x, n), divisor = norm < tiny ? 1.0 : norm;
+        for (ptrdiff_t j = 0; j < n; j++) to[j] = x[j] / divisor;
+        const double steep = RowNorm(int(step.first)) == RowNorm::l2 ? 2 : 1 + std::sqrt(double(n));
+        if (norm < 0.9 * tiny && errors * unit < 0.01 * tiny) return;
+        const bool known = norm > 1.1 * tiny && norm < 1e150 && errors * (steep * unit) < 1e-3 * norm;
+        errors = known ? errors * std::fmax(1.0, 1.01 * steep / norm) + (double(n) + 6) * length(to, n) : infinity;
+    }
+
+    static void binarize(const PreparationStep &step, const double *x, double *to, double &errors) {
+        double nearest = infinity;
+        for (ptrdiff_t j = 0; j < step.columns; j++) {
+            to[j] = x[j] > step.first ? 1.0 : 0.0;
+            nearest = std::fmin(nearest, std::abs(x[j] - step.first));
+        }
+        if (errors > 0 && !(nearest > 1.01 * unit * errors)) errors = infinity;
+    }
+
+    // With k non-zeros a sum in any order is off by at most k + 1 units of the sum of its terms' sizes.
+    // measured: whether the row has been.
+    void count_products(const PreparationStep &step, const double *x, bool measured, size_t r) {
+        ptrdiff_t nonzeros = nonzeros_[r];
+        if (!measured) nonzeros = step.columns - std::count(x, x + step.columns, 0.0);
+        const double size = measured ? up(squares_[r]) : length(x, step.columns);
+        errors_[r] = std::fmax(1.0, step.stretch) * errors_[r] + step.stretch * (double(nonzeros) + 2) * size;
+    }
+
+    // An upper bound on a length, given its square up to rounding.
+    static double up(double square) { return std::sqrt(square) * (1 + 1e-9) + 1e-150; }
+
+    // An upper bound on the Euclidean norm. In several sums, so that no addition waits for the one before.
+    static double length(const double *x, ptrdiff_t n) {
+        double sums[4] = {};
+        ptrdiff_t j = 0;
+        for (; j + 4 <= n; j += 4)
+            for (int k = 0; k < 4; k++) sums[k] += x[j + k] * x[j + k];
+        for (; j < n; j++) sums[0] += x[j] * x[j];
+        return up((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    }
+
+    const Preparation p_;
+    std::vector<double> a_, b_, errors_, squares_;
+    std::vector<int32_t> nonzeros_;
+};
+
+}  // namespace dormie
