@@ -52,7 +52,8 @@ template <class T> class Rounding {
         slack_ = scale * (of_products * x * s + d * least_normal) + of_size * size;
         set_term_errors(size + slack_);
         if (is_radial(m.kernel))
-            set_near_errors(of_products + 2 * of_size, std::abs(row.offset), tiny * (x + s) + d * least_normal);
+            set_near_errors(of_products + 2 * of_size, std::abs(row.offset),
+                            std::fmax(1, scale) * (tiny * (x + s) + d * least_normal));
         top_ = m.kernel.kind == KernelKind::polynomial ? std::pow(largest_, m.kernel.degree) : largest_;
         const double root = std::sqrt(most);
         usable_ = !row.far && !row.lost && chain * unit < 0.25 && x < root && s < root && size < most / 1e7 &&

@@ -33,7 +33,7 @@ class Champion::ClassPoints {
         Machine whole = contender_.machine();
         whole.points = points.data();
         whole.weights = weights.data();
-        packed_ = std::make_unique<Packed<float>>(whole);
+        packed_ = std::make_unique<Packed<float>>(whole, false, Storage::bytes_where_exact);
     }
 
     const Contender &contender() const { return contender_; }

@@ -169,16 +169,16 @@ template <ArgumentForm form> class OutputsFullSum final : public FullSumStage<do
 }  // namespace
 
 template <class T, ArgumentForm form> const Packed<T> &Dense::packed() const {
-    auto made = [&](Layout<T> &layout, const Machine &machine) -> const Packed<T> & {
-        std::call_once(layout.once, [&] { layout.packed = std::make_unique<Packed<T>>(machine); });
+    auto made = [&](Layout<T> &layout, const Machine &machine, Storage storage) -> const Packed<T> & {
+        std::call_once(layout.once, [&] { layout.packed = std::make_unique<Packed<T>>(machine, false, storage); });
         return *layout.packed;
     };
     if constexpr (form == ArgumentForm::differences)
-        return made(differences_, unscaled(machine_));
+        return made(differences_, unscaled(machine_), Storage::numbers);
     else if constexpr (std::is_same_v<T, float>)
-        return made(float_, machine_);
+        return made(float_, machine_, machine_.features > chunk ? Storage::bytes_where_exact : Storage::numbers);
     else
-        return made(double_, machine_);
+        return made(double_, machine_, Storage::numbers);
 }
 
 void Dense::prepare() const {

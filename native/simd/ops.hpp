@@ -77,6 +77,14 @@ template <class T> struct TileChunk {
     int tiles;
 };
 
+// The same of points in bytes. next: as for fewer than few_listed_rows rows.
+struct ByteChunk {
+    const uint8_t *points;
+    const uint8_t *next;
+    ptrdiff_t tile_stride;
+    int tiles;
+};
+
 // Memory that will be wanted next, or none: its fetching is spread over other work, part after part.
 struct Ahead {
     const char *begin = nullptr;
@@ -130,6 +138,11 @@ template <class T> struct Ops {
 
     // The sum of products over the non-zeros alone, for rows.count rows and up to list_tiles tiles
     void (*list_products)(const Nonzeros<T> &rows, const TileChunk<T> &chunk, T *out, ptrdiff_t stride, bool add);
+
+    // The same for points in bytes, of which a single row that is listed needs few; and bytes as numbers, for many
+    // rows: `count` features of a tile, while the next tiles' are fetched (or none).
+    void (*list_byte_products)(const Nonzeros<T> &rows, const ByteChunk &chunk, T *out, ptrdiff_t stride, bool add);
+    void (*widen)(const uint8_t *points, ptrdiff_t count, T *to, const uint8_t *next);
 
     // values: dot products in, kernel values out; errors: what each term's error is proportional to (may be values)
     void (*kernel_values)(KernelKind kind, int degree, RowTerms<T> row, const T *lane_offset, T *values, T *errors,

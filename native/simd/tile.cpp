@@ -8,6 +8,7 @@
 
 namespace {
 
+using dormie::ByteChunk;
 using dormie::FewPoints;
 using dormie::FewRows;
 using dormie::KernelKind;
@@ -129,6 +130,51 @@ void list_products(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, ptrd
         T *to = out + m * tile_width<T>;
         some == 2 ? list_products_of<T, 2>(rows, few, to, stride, add)
                   : list_products_of<T, 1>(rows, few, to, stride, add);
+    }
+}
+
+// What a single non-zero meets in the tiles after these.
+template <int tiles> inline void fetch_bytes(const ByteChunk &at, ptrdiff_t from) {
+    for (int m = 0; m < tiles; m++) __builtin_prefetch(at.next + m * at.tile_stride + from, 0, 2);
+}
+
+template <class T, int tiles>
+void list_byte_products_of(const Nonzeros<T> &rows, const ByteChunk &at, T *out, ptrdiff_t stride, bool add) {
+    constexpr int W = tile_width<T>, N = lanes<T>, V = W / N;
+    for (int r = 0; r < rows.count; r++) {
+        const int32_t from = rows.bounds[r * rows.bounds_stride], to = rows.bounds[r * rows.bounds_stride + 1];
+        if (add && from == to) continue;
+        Vec<T> sum[tiles][V] = {};
+        for (int32_t i = from; i < to; i++) {
+            const ptrdiff_t place = ptrdiff_t(rows.index[i]) * W;
+            const Vec<T> x = all(rows.value[i]);
+            for (int m = 0; m < tiles; m++)
+                for (int v = 0; v < V; v++)
+                    sum[m][v] += x * load_bytes<T>(at.points + m * at.tile_stride + place + v * N);
+            if (at.next) fetch_bytes<tiles>(at, place);
+        }
+        for (int m = 0; m < tiles; m++)
+            for (int v = 0; v < V; v++) {
+                T *lane = out + r * stride + m * W + v * N;
+                store(lane, add ? load(lane) + sum[m][v] : sum[m][v]);
+            }
+    }
+}
+
+template <class T>
+void list_byte_products(const Nonzeros<T> &rows, const ByteChunk &at, T *out, ptrdiff_t stride, bool add) {
+    if (at.tiles == list_tiles_) return list_byte_products_of<T, list_tiles_>(rows, at, out, stride, add);
+    for (int m = 0; m < at.tiles; m++) {
+        const ByteChunk one{at.points + m * at.tile_stride, nullptr, at.tile_stride, 1};
+        list_byte_products_of<T, 1>(rows, one, out + m * tile_width<T>, stride, add);
+    }
+}
+
+template <class T> void widen(const uint8_t *points, ptrdiff_t count, T *to, const uint8_t *next) {
+    constexpr int W = tile_width<T>, N = lanes<T>;
+    for (ptrdiff_t i = 0; i < count * W; i += N) {
+        if (next && i % 64 == 0) __builtin_prefetch(next + i);
+        store(to + i, load_bytes<T>(points + i));
     }
 }
 
@@ -446,6 +492,8 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             group_absolutes<T>,
             group_shares<T>,
             list_products<T>,
+            list_byte_products<T>,
+            widen<T>,
             kernel_values<T>,
             weigh<T>,
             weigh_across<T>,

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -25,10 +28,14 @@ template <class T> struct VecTypes;
 template <> struct VecTypes<float> {
     typedef float Vec __attribute__((vector_size(vector_bytes)));
     typedef uint32_t Bits __attribute__((vector_size(vector_bytes)));
+    typedef uint8_t Bytes __attribute__((vector_size(vector_bytes / 4)));
+    typedef int32_t Whole __attribute__((vector_size(vector_bytes)));
 };
 template <> struct VecTypes<double> {
     typedef double Vec __attribute__((vector_size(vector_bytes)));
     typedef uint64_t Bits __attribute__((vector_size(vector_bytes)));
+    typedef uint8_t Bytes __attribute__((vector_size(vector_bytes / 8)));
+    typedef int32_t Whole __attribute__((vector_size(vector_bytes / 2)));
 };
 template <class T> using Vec = typename VecTypes<T>::Vec;
 template <class T> using Bits = typename VecTypes<T>::Bits;
@@ -40,6 +47,23 @@ template <class T> inline Vec<T> load(const T *from) {
     return v;
 }
 template <class T> inline void store(T *to, Vec<T> v) { memcpy(to, &v, sizeof v); }
+// Bytes, as many as a vector has lanes, as numbers.
+template <class T> inline Vec<T> load_bytes(const uint8_t *from) {
+    typename VecTypes<T>::Bytes bytes;
+    memcpy(&bytes, from, sizeof bytes);
+    return __builtin_convertvector(__builtin_convertvector(bytes, typename VecTypes<T>::Whole), Vec<T>);
+}
+// GCC 12 would move these byte by byte.
+#if defined(__AVX512F__)
+template <> inline Vec<float> load_bytes<float>(const uint8_t *from) {
+    return (Vec<float>)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)from)));
+}
+#elif defined(__AVX2__)
+template <> inline Vec<float> load_bytes<float>(const uint8_t *from) {
+    return (Vec<float>)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+}
+#endif
+
 template <class T> inline Vec<T> all(T x) { return x - Vec<T>{}; }  // x - 0 is x, sign of zero included
 
 // body(0), ..., body(n - 1), written out one after the other: what is in arrays meanwhile can then be in registers.

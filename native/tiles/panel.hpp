@@ -65,8 +65,8 @@ void add_panel(const Machine &m, const Packed<T> &packed, ptrdiff_t panel, const
     T *errors = radii && own_error_sizes(m) ? space.errors.get() : nullptr;
     rows.products(packed, panel * panel_tiles, packed.tiles_of(panel), space.values.get());
     for (int r = 0; r < rows.count(); r++) {
-        const RowTraits &row = rows.row(r);
-        const Rounding<T> rounding(m, packed.panel_sizes[panel], row);
+        const RowTraits row = packed.scaled(rows.row(r));
+        const Rounding<T> rounding(m, packed.scaled(packed.panel_sizes[panel]), row);
         T *values = space.values.get() + ptrdiff_t(r) * panel_stride<T>;
         evaluate_row<T>(m, row, errors ? rounding.slack() : T(0), lane_offset, lanes, values, errors);
         weigh_row<T, radii>(m, rounding, packed.panel_weights[panel].all(), lanes, values, errors,

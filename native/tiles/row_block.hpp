@@ -54,7 +54,9 @@ template <class T> class RowBlock {
     // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane]; or the
     // sums of differences that stand in their place (kernel.hpp).
     void products(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
-        if (by_nonzeros_)
+        if (by_nonzeros_ && packed.in_bytes() && count_ < few_listed_rows)
+            products_with_bytes(packed, first, tiles, out);
+        else if (by_nonzeros_)
             products_by_nonzeros(packed, first, tiles, out);
         else
             by_groups(sum_, packed, first, tiles, out);
@@ -120,11 +122,14 @@ template <class T> class RowBlock {
         const ptrdiff_t d = features_;
         const int R = group_rows();
         for (int t = 0; t < tiles; t++)
-            for (ptrdiff_t j = 0; j < d; j += chunk)
+            for (ptrdiff_t j = 0; j < d; j += chunk) {
+                const ptrdiff_t length = d - j < chunk ? d - j : chunk;
+                const T *points = packed.in_bytes() ? widened(packed, first + t, 1, j / chunk)
+                                                    : packed.tile(first + t) + j * tile_width<T>;
                 for (int g = 0; g < groups(); g++)
-                    sum(grouped_.get() + (g * d + j) * R, packed.tile(first + t) + j * tile_width<T>,
-                        d - j < chunk ? d - j : chunk, out + t * tile_width<T> + ptrdiff_t(g) * R * panel_stride<T>,
-                        panel_stride<T>, j > 0);
+                    sum(grouped_.get() + (g * d + j) * R, points, length,
+                        out + t * tile_width<T> + ptrdiff_t(g) * R * panel_stride<T>, panel_stride<T>, j > 0);
+            }
     }
 
     void products_by_nonzeros(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
@@ -133,10 +138,42 @@ template <class T> class RowBlock {
             for (ptrdiff_t k = 0; k < chunks_; k++) {
                 const Nonzeros<T> rows{count_, index_.data(), value_.data(), bounds_.data() + k, chunks_ + 1};
                 const int together = tiles - t < step ? tiles - t : step;
-                const TileChunk<T> at{chunk_of(packed, first + t, k), next_chunk(packed, first + t, k),
-                                      packed.tile_stride, together};
+                const TileChunk<T> at =
+                    packed.in_bytes()
+                        ? TileChunk<T>{widened(packed, first + t, together, k), nullptr, chunk_numbers, together}
+                        : TileChunk<T>{chunk_of(packed, first + t, k), next_chunk(packed, first + t, k),
+                                       packed.tile_stride, together};
                 ops<T>().list_products(rows, at, out + t * tile_width<T>, panel_stride<T>, k > 0);
             }
+    }
+
+    // A few rows: the bytes that they need, as they are.
+    void products_with_bytes(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
+        const int step = ops<T>().list_tiles;
+        for (int t = 0; t < tiles; t += step) {
+            const bool more = first + t + 2 * step <= packed.tiles;
+            for (ptrdiff_t k = 0; k < chunks_; k++) {
+                const Nonzeros<T> rows{count_, index_.data(), value_.data(), bounds_.data() + k, chunks_ + 1};
+                const ByteChunk at{bytes_of(packed, first + t, k),
+                                   more ? bytes_of(packed, first + t + step, k) : nullptr, packed.tile_stride,
+                                   tiles - t < step ? tiles - t : step};
+                ops<T>().list_byte_products(rows, at, out + t * tile_width<T>, panel_stride<T>, k > 0);
+            }
+        }
+    }
+
+    // A chunk of adjacent tiles as numbers, one tile below the other.
+    const T *widened(const Packed<T> &packed, ptrdiff_t tile, int tiles, ptrdiff_t k) const {
+        if (!widened_.get()) widened_ = Aligned<T>::unwritten(size_t(panel_tiles * chunk_numbers));
+        const ptrdiff_t length = std::min<ptrdiff_t>(features_ - k * chunk, chunk);
+        for (int t = 0; t < tiles; t++)
+            ops<T>().widen(bytes_of(packed, tile + t, k), length, widened_.get() + t * chunk_numbers,
+                           k + 2 < chunks_ ? bytes_of(packed, tile + t, k + 1) : nullptr);
+        return widened_.get();
+    }
+
+    static const uint8_t *bytes_of(const Packed<T> &packed, ptrdiff_t tile, ptrdiff_t k) {
+        return packed.byte_tile(tile) + k * chunk_numbers;
     }
 
     static const T *chunk_of(const Packed<T> &packed, ptrdiff_t tile, ptrdiff_t k) {
@@ -152,6 +189,8 @@ template <class T> class RowBlock {
         return k + 1 == chunks_ && tile + 2 * step < packed.tiles ? chunk_of(packed, tile + step, 0) : nullptr;
     }
 
+    static constexpr ptrdiff_t chunk_numbers = ptrdiff_t(chunk) * tile_width<T>;
+
     const LaidOut *rows_ = nullptr;
     const ptrdiff_t features_;
     const decltype(Ops<T>::group_products) sum_;
@@ -164,6 +203,7 @@ template <class T> class RowBlock {
     size_t grouped_size_ = 0;
     std::vector<int32_t> index_, bounds_;  // bounds_: chunks + 1 a row
     std::vector<T> value_;
+    mutable Aligned<T> widened_;  // made when points in bytes are met
 };
 
 }  // namespace dormie
