@@ -41,6 +41,8 @@ class Contender {
     // Of an output: the class that it is against, and which output of the vote it is.
     ptrdiff_t rival(ptrdiff_t output) const { return output + (output >= own_); }
     ptrdiff_t output(ptrdiff_t output) const { return outputs_[output]; }
+    // By which the output of the vote is multiplied.
+    double sign(ptrdiff_t output) const { return sign_of(rival(output)); }
 
     // The weights of these points (null: the first ones), points x rivals.
     std::vector<double> weights(const Machine &m, const int64_t *points) const {

@@ -25,16 +25,9 @@ constexpr ptrdiff_t room = 1 << 21;    // numbers in the rows that wait: 8 MiB
 // A class and the points that count for it.
 class Champion::ClassPoints {
   public:
-    ClassPoints(const Machine &m, ptrdiff_t own, const int64_t *members, ptrdiff_t count) : contender_(m, own, count) {
-        std::vector<double> points(size_t(count * m.features));
-        for (ptrdiff_t i = 0; i < count; i++)
-            std::copy_n(m.points + members[i] * m.features, m.features, points.data() + i * m.features);
-        const std::vector<double> weights = contender_.weights(m, members);
-        Machine whole = contender_.machine();
-        whole.points = points.data();
-        whole.weights = weights.data();
-        packed_ = std::make_unique<Packed<float>>(whole, false, Storage::bytes_where_exact);
-    }
+    ClassPoints(const Machine &m, ptrdiff_t own, const Members &members)
+        : contender_(m, own, members.count(own)),
+          packed_(pack_members(m, contender_.machine(), members.of(own), contender_.weights(m, members.of(own)))) {}
 
     const Contender &contender() const { return contender_; }
     Summand<float> sum() const { return {contender_.machine(), *packed_}; }
@@ -50,15 +43,14 @@ class Champion::ClassPoints {
 
   private:
     const Contender contender_;
-    std::unique_ptr<Packed<float>> packed_;
+    const std::unique_ptr<const Packed<float>> packed_;
 };
 
 Champion::Champion(const Machine &machine, const Vectors &guess, const Members &members)
     : machine_(machine), guess_(machine, guess) {
     for (ptrdiff_t k = 0; k < machine.rule.classes; k++) {
-        const int64_t from = members.starts[k], to = members.starts[k + 1];
-        classes_.push_back(std::make_unique<ClassPoints>(machine, k, members.members + from, to - from));
-        if ((to - from) * machine.features > cached) tries_ = 1;
+        classes_.push_back(std::make_unique<ClassPoints>(machine, k, members));
+        if (members.count(k) * machine.features > cached) tries_ = 1;
         sizes_.widen(classes_.back()->sizes());
         weight_ += classes_.back()->weight();
     }

@@ -4,27 +4,20 @@
 // Only the points with a weight in one of the class's pairs count, and each class has those packed for itself: rows are
 // sorted by their guess, so that each group of rows meets whole tiles.
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "core/machine.hpp"
 #include "core/sizes.hpp"
 #include "core/stage.hpp"
+#include "methods/members.hpp"
 #include "methods/reduced_set.hpp"
-#include "tiles/packed.hpp"
 
 namespace dormie {
 
-// For each class the points with a weight in one of its pairs: members[starts[k]] to members[starts[k + 1]], ascending.
-struct Members {
-    const int64_t *members;
-    const int64_t *starts;  // classes + 1
-};
-
 class Champion {
   public:
-    // guess: of one level, whose rho does not matter; its arrays belong to the caller.
+    // guess: of one level, whose rho does not matter; its arrays belong to the caller. members: of each class.
     Champion(const Machine &machine, const Vectors &guess, const Members &members);
     ~Champion();
 

@@ -102,6 +102,18 @@ class ReducedSet::Block {
         return true;
     }
 
+    // The intervals of all rows at the first level, to where the rows are in the block.
+    void intervals(double caution, double *middle, double *radius) {
+        const Level &level = s_.levels_.front();
+        const ptrdiff_t c = s_.machine_.outputs;
+        advance(level);
+        for (int r = 0; r < count(); r++) {
+            const MiddleRadius found = interval(level, caution, r);
+            std::copy_n(found.middle, c, middle + place(r) * c);
+            std::copy_n(found.radius, c, radius + place(r) * c);
+        }
+    }
+
     // The answers of all rows at the first level, half-widths and rounding left out.
     void guess(int32_t *answers) {
         const Level &level = s_.levels_.front();
@@ -306,6 +318,12 @@ ReducedSet::Guesses::~Guesses() = default;
 void ReducedSet::Guesses::of(const LaidOut &rows, const int *which, int count, int32_t *answers) {
     block_->start(rows, which, count);
     block_->guess(answers);
+}
+
+void ReducedSet::Guesses::outputs(const LaidOut &rows, const int *which, int count, double caution, double *middle,
+                                  double *radius) {
+    block_->start(rows, which, count);
+    block_->intervals(caution, middle, radius);
 }
 
 std::shared_ptr<const Stage> ReducedSet::stage(double caution, bool by_champion,

@@ -44,12 +44,16 @@ class ReducedSet {
     // Outputs and radii of each row at a level, each rows x outputs.
     void interval(const Rows &rows, ptrdiff_t level, Team &team, double *middle, double *radius) const;
 
-    // In one thread, the answers of some rows of a block at the first level, half-widths and rounding left out.
+    // In one thread, what the first level has to say of some rows of a block: their answers, half-widths and rounding
+    // left out.
     class Guesses {
       public:
         Guesses(const ReducedSet &set, int rows);
         ~Guesses();
         void of(const LaidOut &rows, const int *which, int count, int32_t *answers);
+
+        // The outputs and radii of those rows in place of their answers, each rows of the block x outputs.
+        void outputs(const LaidOut &rows, const int *which, int count, double caution, double *middle, double *radius);
 
       private:
         std::unique_ptr<Block> block_;

@@ -436,6 +436,7 @@ void bind_rows(nb::class_<Bound> &cls, const char *name, Result (Bound::*method)
 // One for each stage, in a file of its own.
 void bind_cascade(nb::module_ &m);
 void bind_champion(nb::module_ &m);
+void bind_open_pairs(nb::module_ &m);
 void bind_dense(nb::module_ &m);
 void bind_source_sum(nb::module_ &m);
 void bind_fast_stopping(nb::module_ &m);

@@ -1,7 +1,7 @@
 // The champion stage, for Python.
 #include "methods/champion.hpp"
 
-#include "python/bind.hpp"
+#include "python/members.hpp"
 
 namespace dormie {
 
@@ -16,33 +16,12 @@ class BoundChampion {
           weights_(weights),
           size_{int64_t(points.shape(0))},
           rho_(size_t(kept_->machine.outputs)),
-          champion_(kept_->machine, guess(), checked(members, starts)) {}
+          champion_(kept_->machine, checked_guess(kept_->machine, points_, weights_, size_.data(), rho_.data()),
+                    checked_members(kept_->machine, kept_->machine.rule.classes, members, starts)) {}
 
     static BoundStage stage(const std::shared_ptr<BoundChampion> &self) { return {{self->champion_.stage(self)}}; }
 
   private:
-    static void require(bool fits) {
-        if (!fits) throw nb::value_error("the arrays of the champion do not fit the machine");
-    }
-
-    Vectors guess() const {
-        const Machine &m = kept_->machine;
-        require(m.rule.kind == RuleKind::vote && points_.shape(0) >= 1 && weights_.shape(0) == points_.shape(0) &&
-                ptrdiff_t(points_.shape(1)) == m.features && ptrdiff_t(weights_.shape(1)) == m.outputs);
-        return {ptrdiff_t(points_.shape(0)), 1, points_.data(), size_.data(), weights_.data(), rho_.data()};
-    }
-
-    // Before anything reads the arrays, they are known to fit. That they name all the points that count, Python checks.
-    Members checked(const Counts &members, const Counts &starts) const {
-        const Machine &m = kept_->machine;
-        const int64_t *first = starts.data(), *end = first + starts.shape(0);
-        require(ptrdiff_t(starts.shape(0)) == m.rule.classes + 1 && *first == 0 && std::is_sorted(first, end) &&
-                *(end - 1) == int64_t(members.shape(0)));
-        require(std::all_of(members.data(), members.data() + members.shape(0),
-                            [&](int64_t i) { return i >= 0 && i < int64_t(m.points_count); }));
-        return {members.data(), first};
-    }
-
     const std::shared_ptr<Kept> kept_;
     const Matrix points_, weights_;
     const std::vector<int64_t> size_;

@@ -79,6 +79,7 @@ NB_MODULE(_native, m) {
              "margin"_a);
     bind_cascade(m);
     bind_champion(m);
+    bind_open_pairs(m);
     bind_dense(m);
     bind_source_sum(m);
     bind_fast_stopping(m);

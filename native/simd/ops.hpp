@@ -58,12 +58,15 @@ template <class T> struct RowTerms {
 };
 
 // The non-zeros of several rows within one chunk: those of row r are bounds[r * bounds_stride] to the one after it.
+// While they are at work, `lines_ahead` cache lines a row are fetched of what will be wanted next, if there are any.
 template <class T> struct Nonzeros {
     int count;
     const int32_t *index;  // feature, counted from the start of the chunk
     const T *value;
     const int32_t *bounds;
     ptrdiff_t bounds_stride;
+    const char *ahead = nullptr;
+    int lines_ahead = 0;
 };
 
 // Adjacent tiles at one chunk, and the chunk that will be wanted next (or null): its fetching is spread over the rows.

@@ -104,6 +104,8 @@ void list_products_of(const Nonzeros<T> &rows, const TileChunk<T> &at, T *out, p
     for (int r = 0; r < rows.count; r++) {
         if (at.next && !few) fetch_next<T, tiles>(at, r, rows.count);
         const int32_t from = rows.bounds[r * rows.bounds_stride], to = rows.bounds[r * rows.bounds_stride + 1];
+        for (int line = 0; line < rows.lines_ahead; line++)
+            __builtin_prefetch(rows.ahead + 64 * (ptrdiff_t(r) * rows.lines_ahead + line), 0, 2);
         if (add && from == to) continue;
         Vec<T> sum[tiles][V] = {};
         for (int32_t i = from; i < to; i++) {

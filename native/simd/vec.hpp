@@ -53,17 +53,18 @@ template <class T> inline Vec<T> load_bytes(const uint8_t *from) {
     memcpy(&bytes, from, sizeof bytes);
     return __builtin_convertvector(__builtin_convertvector(bytes, typename VecTypes<T>::Whole), Vec<T>);
 }
-// GCC 12 would move these byte by byte.
+// GCC 12 would move these byte by byte. (The masks keep it from finding something uninitialised in its own header.)
 #if defined(__AVX512F__)
 template <> inline Vec<float> load_bytes<float>(const uint8_t *from) {
-    return (Vec<float>)_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)from)));
+    const __m512i whole = _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128((const __m128i *)from));
+    return __builtin_convertvector((VecTypes<float>::Whole)whole, Vec<float>);
 }
 #elif defined(__AVX2__)
 template <> inline Vec<float> load_bytes<float>(const uint8_t *from) {
-    return (Vec<float>)_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+    const __m256i whole = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from));
+    return __builtin_convertvector((VecTypes<float>::Whole)whole, Vec<float>);
 }
 #endif
-
 template <class T> inline Vec<T> all(T x) { return x - Vec<T>{}; }  // x - 0 is x, sign of zero included
 
 // body(0), ..., body(n - 1), written out one after the other: what is in arrays meanwhile can then be in registers.

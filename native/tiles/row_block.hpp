@@ -54,7 +54,7 @@ template <class T> class RowBlock {
     // Dot products of every row with every point of up to panel_tiles tiles, to out[row * panel_stride + lane]; or the
     // sums of differences that stand in their place (kernel.hpp).
     void products(const Packed<T> &packed, ptrdiff_t first, int tiles, T *out) const {
-        if (by_nonzeros_ && packed.in_bytes() && count_ < few_listed_rows)
+        if (by_nonzeros_ && packed.in_bytes() && count_ < few_rows_of_bytes)
             products_with_bytes(packed, first, tiles, out);
         else if (by_nonzeros_)
             products_by_nonzeros(packed, first, tiles, out);
@@ -136,7 +136,8 @@ template <class T> class RowBlock {
         const int step = ops<T>().list_tiles;
         for (int t = 0; t < tiles; t += step)
             for (ptrdiff_t k = 0; k < chunks_; k++) {
-                const Nonzeros<T> rows{count_, index_.data(), value_.data(), bounds_.data() + k, chunks_ + 1};
+                Nonzeros<T> rows{count_, index_.data(), value_.data(), bounds_.data() + k, chunks_ + 1};
+                if (first + t == 0) fetch_next_rows(k, rows);
                 const int together = tiles - t < step ? tiles - t : step;
                 const TileChunk<T> at =
                     packed.in_bytes()
@@ -145,6 +146,13 @@ template <class T> class RowBlock {
                                        packed.tile_stride, together};
                 ops<T>().list_products(rows, at, out + t * tile_width<T>, panel_stride<T>, k > 0);
             }
+    }
+
+    // The rows that will be read after these come from memory while these meet the first tiles, a part with each chunk.
+    void fetch_next_rows(ptrdiff_t k, Nonzeros<T> &rows) const {
+        const Ahead part = rows_->next().part(k, chunks_);
+        rows.ahead = part.begin;
+        rows.lines_ahead = int((part.bytes / 64 + count_ - 1) / count_);
     }
 
     // A few rows: the bytes that they need, as they are.
@@ -189,6 +197,8 @@ template <class T> class RowBlock {
         return k + 1 == chunks_ && tile + 2 * step < packed.tiles ? chunk_of(packed, tile + step, 0) : nullptr;
     }
 
+    // With more rows, making a chunk of bytes numbers once takes less than making those that each row needs.
+    static constexpr int few_rows_of_bytes = 6;
     static constexpr ptrdiff_t chunk_numbers = ptrdiff_t(chunk) * tile_width<T>;
 
     const LaidOut *rows_ = nullptr;

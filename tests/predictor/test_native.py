@@ -27,6 +27,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.methods.open_pairs import OpenPairs
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.refinement import Refinement
@@ -103,6 +104,8 @@ def _makers(machine: Machine, rows: Floats) -> dict[str, Callable[[], Stage]]:
         found["scores"] = lambda: Scores(machine, ScoreMachine(few, weights, bias), 0.5)
     if isinstance(machine.rule, OneVsOneVote):
         found["champion"] = lambda: Champion(machine, ReducedSet.project(machine, few, [60]).levels)
+        halves = np.full((1, machine.n_outputs), 0.1)
+        found["open pairs"] = lambda: OpenPairs(machine, ReducedSet.project(machine, few, [60]).levels, halves)
     return found
 
 

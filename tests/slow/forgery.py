@@ -72,6 +72,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.methods.open_pairs import OpenPairs
 from dormie.methods.parts import CalibratedParts, Parts
 from dormie.methods.reduced_set import CalibratedReducedSet, ReducedSet
 from dormie.methods.reduced_set.levels import Levels
@@ -279,7 +280,8 @@ def _certified_stages(machine: Machine) -> list[Stage]:
         parts = [Geometry.build(machine, machine.points[first : first + 9]) for first in (0, 12)]
         stages.append(Regions(machine, machine.points[:2].copy(), parts))
     if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2 and machine.kernel.has_derivative:
-        stages.append(Champion(machine, ReducedSet.project(machine, machine.points[:5], [5]).levels))
+        guess = ReducedSet.project(machine, machine.points[:5], [5])
+        stages += [Champion(machine, guess.levels), OpenPairs(machine, guess.levels, guess.half_widths)]
     return stages
 
 

@@ -34,6 +34,7 @@ from dormie.methods.fast_stopping import FastStopping
 from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.nearest import Nearest
+from dormie.methods.open_pairs import OpenPairs
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.scores import Scores
 from dormie.methods.scores.stage import ScoreMachine
@@ -64,7 +65,9 @@ def stages(made: Machine, rows: Floats) -> Iterator[tuple[str, Stage]]:
     dense.full_sum.prepare()
     yield "dense", dense
     if made.n_outputs > 1:
-        yield "champion", Champion(made, ReducedSet.project(made, made.points[:80], [80]).levels)
+        guess = ReducedSet.project(made, made.points[:80], [80])
+        yield "champion", Champion(made, guess.levels)
+        yield "open_pairs", OpenPairs(made, guess.levels, guess.half_widths)
         yield "scores", Scores(made, ScoreMachine(made.points[:80].copy(), np.ones((80, 3)), np.zeros(3)), 1.0)
     yield "fast_stopping", FastStopping(made)
     yield "geometry", Geometry.build(made, made.points[:80])

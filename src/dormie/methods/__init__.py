@@ -10,6 +10,7 @@
 | geometry      | certified               | positive semi-definite kernel                 | DeCoste 2002            |
 | linear_filter | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
 | nearest       | calibrated              | classifier of vectors                         | DeCoste & Mazzoni 2003  |
+| open_pairs    | calibrated              | vote of 3+ classes, p.s.d. kernel, not Python |                         |
 | parts         | certified or calibrated | sum of machines                               |                         |
 | reduced_set   | certified or calibrated | positive semi-definite kernel, not in Python  | Burges & Schölkopf 1997 |
 | refinement    | calibrated              | values with a tolerance, of vectors           |                         |
@@ -38,6 +39,7 @@ from dormie.methods import (
     geometry,
     linear_filter,
     nearest,
+    open_pairs,
     parts,
     reduced_set,
     refinement,
@@ -48,7 +50,7 @@ from dormie.methods.base import Method
 from dormie.methods.tree.method import METHOD as TREE  # its package is `dormie.tree`: it shows users no METHOD
 
 # Methods fit in this order: reduced_set reads what geometry measured, and regions what both did (`SharedVectors`);
-# refinement compares the sets that reduced_set fitted.
+# refinement compares the sets that reduced_set fitted, and open_pairs guesses with them.
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
@@ -60,6 +62,7 @@ METHODS: dict[str, Method] = {
         nearest.METHOD,
         parts.METHOD,
         reduced_set.METHOD,
+        open_pairs.METHOD,
         refinement.METHOD,
         regions.METHOD,
         scores.METHOD,

@@ -61,6 +61,14 @@ class Champion:
     def stage(self) -> Stage:
         """The stage that decides rows."""
 
+class OpenPairs:
+    """The pairs of a vote that a few vectors leave open, in full."""
+
+    def __init__(self, machine: Machine, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], half_widths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def stage(self, caution: float) -> Stage:
+        """The stage that decides rows. caution: a factor on half-widths."""
+
 class Dense:
     """The full sum of a machine, every term of every row."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -24,6 +23,7 @@ from dormie.methods.fitting import CannotFit
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.reduced_set.levels import Levels
 from tests.methods.stages import on_numpy, traced
+from tests.methods.votes import voting
 from tests.oracles import full_sum as naive
 from tests.properties import checks, strategies
 
@@ -36,31 +36,20 @@ def _champion(machine: Machine, vectors: int = 20) -> Champion:
     return Champion(machine, ReducedSet.project(machine, few, [len(few)]).levels)
 
 
-def _voting(kernel: Kernel, classes: int, count: int, seed: int = 0, **options: Any) -> tuple[Machine, Floats]:
-    """A machine of so many classes with weights as SVC has them: a point has none in pairs of two other classes."""
-    rng = np.random.default_rng([seed, classes, count])
-    points, label = rng.normal(size=(count, 4)), np.sort(rng.integers(0, classes, count))
-    first, second = np.triu_indices(classes, 1)
-    mine = (label[:, None] == first) * 1.0 - (label[:, None] == second)
-    weights = mine * rng.exponential(size=mine.shape) * (rng.random(mine.shape) < 0.7)
-    rule = OneVsOneVote(np.arange(classes), **options)
-    return Machine(kernel, points, weights, 0.1 * rng.normal(size=len(first)), rule), rng.normal(size=(200, 4))
-
-
 def test_members_are_the_points_with_a_weight_in_one_of_the_pairs_of_a_class() -> None:
-    machine, _ = _voting(RBF(0.3), 4, 60)
+    machine, _ = voting(RBF(0.3), 4, 60)
     members = Members.of(machine)
     pairs = [*combinations(range(4), 2)]
     for k in range(4):
         needed = [i for i in range(60) if any(machine.weights[i, o] != 0 for o, pair in enumerate(pairs) if k in pair)]
-        assert members.of_class(k).tolist() == needed
+        assert members.of_group(k).tolist() == needed
     assert len(members.members) < 4 * 60
 
 
 @pytest.mark.parametrize("break_ties", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_settled_answers_are_those_of_the_vote_over_real_numbers(kernel: Kernel, break_ties: bool) -> None:
-    machine, rows = _voting(kernel, 4, 60, break_ties=break_ties)
+    machine, rows = voting(kernel, 4, 60, break_ties=break_ties)
     for stage in (_champion(machine), on_numpy(_champion(machine))):
         found = stage.decide(rows[:60])
         settled = np.flatnonzero(np.asarray(found.settled))
@@ -111,7 +100,7 @@ def test_numbers_at_the_edges_of_floating_point_settle_nothing_wrongly(made: tup
 @settings(max_examples=30)
 def test_native_and_numpy_agree(seed: int, kernel: Kernel, break_ties: bool) -> None:
     """But for rows so near to a boundary that float32 leaves them open."""
-    machine, rows = _voting(kernel, 5, 80, seed, break_ties=break_ties)
+    machine, rows = voting(kernel, 5, 80, seed, break_ties=break_ties)
     mine, theirs = _champion(machine).decide(rows), on_numpy(_champion(machine)).decide(rows)
     settled = np.asarray(mine.settled)
     assert np.asarray(theirs.settled)[settled].all()
@@ -122,7 +111,7 @@ def test_native_and_numpy_agree(seed: int, kernel: Kernel, break_ties: bool) -> 
 
 def test_a_row_costs_the_guess_and_the_points_of_the_classes_guessed() -> None:
     """A second class is tried where the first is beaten."""
-    machine, rows = _voting(RBF(0.3), 6, 300)
+    machine, rows = voting(RBF(0.3), 6, 300)
     stage = _champion(machine)
     found, sizes = stage.decide(rows), np.diff(stage.members.starts)
     assert (sizes < 300).all()
@@ -137,7 +126,7 @@ def test_a_row_costs_the_guess_and_the_points_of_the_classes_guessed() -> None:
 
 
 def test_a_wrong_guess_settles_nothing() -> None:
-    machine, rows = _voting(RBF(0.3), 4, 100)
+    machine, rows = voting(RBF(0.3), 4, 100)
     right = Dense(machine).decide(rows).answers
     guess = Levels.of(machine.points[:1], [np.zeros((1, 6))], 6)
     found = Champion(machine, guess).decide(rows)  # its guess is the vote of the biases, the same for all rows
@@ -147,7 +136,7 @@ def test_a_wrong_guess_settles_nothing() -> None:
 
 
 def test_a_rows_answer_does_not_depend_on_its_batch_its_form_or_threads() -> None:
-    machine, rows = _voting(RBF(0.3), 5, 400)
+    machine, rows = voting(RBF(0.3), 5, 400)
     rows[rows < 0.3] = 0
     stage = _champion(machine)
     whole = stage.decide(rows)
@@ -193,12 +182,12 @@ def test_ties_of_whole_numbers_are_the_models_own() -> None:
 
 @pytest.mark.parametrize("bias", [1.0, -1.0])
 def test_a_class_without_points_wins_or_loses_by_its_biases(bias: float) -> None:
-    machine, rows = _voting(RBF(0.3), 4, 100)
+    machine, rows = voting(RBF(0.3), 4, 100)
     weights, biases = machine.weights.copy(), machine.bias.copy()
     weights[:, :3], biases[:3] = 0, bias  # the pairs of class 0
     bare = Machine(machine.kernel, machine.points, weights, biases, machine.rule)
     stage = _champion(bare)
-    assert len(stage.members.of_class(0)) == 0
+    assert len(stage.members.of_group(0)) == 0
     found, full = stage.decide(rows), Dense(bare).decide(rows)
     settled = np.asarray(found.settled)
     assert settled.all() if bias > 0 else settled.any()
@@ -207,7 +196,7 @@ def test_a_class_without_points_wins_or_loses_by_its_biases(bias: float) -> None
 
 def test_outputs_that_may_overflow_are_left_to_the_model_where_they_break_ties() -> None:
     """Sums of 1e307 in pairs of other classes overflow in scikit-learn, though no pair of the guess comes near that."""
-    machine, rows = _voting(RBF(0.3), 4, 100, break_ties=True)
+    machine, rows = voting(RBF(0.3), 4, 100, break_ties=True)
     weights = machine.weights.copy()
     weights[:, 5] *= 1e307  # the pair of classes 2 and 3
     huge = Machine(machine.kernel, machine.points, weights, machine.bias, machine.rule)
@@ -226,7 +215,7 @@ def test_machines_without_a_vote_of_three_are_refused() -> None:
         dormie.compile(SVC().fit(X, y == 1), methods=["champion"])
     with pytest.raises(ValueError, match="champion needs a kernel known to be positive semi-definite"):
         dormie.compile(SVC(kernel="sigmoid").fit(X, y), methods=["champion"])
-    machine, _ = _voting(RBF(0.3), 3, 30)
+    machine, _ = voting(RBF(0.3), 3, 30)
     rest = Machine(machine.kernel, machine.points, machine.weights, machine.bias, Argmax(np.arange(3)))
     with pytest.raises(ValueError, match="champion needs a one-vs-one vote"):
         Champion(rest, Levels.of(machine.points[:1], [machine.weights[:1]], 3))
@@ -251,7 +240,7 @@ def check_instruction_set() -> None:
     """Settled answers are right, at shapes that fill registers of all lengths."""
     for kernel in KERNELS:
         for classes, count in [(3, 1), (4, 33), (10, 300), (3, 600)]:
-            machine, rows = _voting(kernel, classes, count)
+            machine, rows = voting(kernel, classes, count)
             found, full = _champion(machine).decide(rows), Dense(machine).decide(rows)
             settled = np.asarray(found.settled)
             np.testing.assert_array_equal(found.answers[settled], full.answers[settled])

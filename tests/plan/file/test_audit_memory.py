@@ -22,6 +22,7 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.linear_filter import LinearFilter
 from dormie.methods.memory import Size
 from dormie.methods.nearest import Nearest
+from dormie.methods.open_pairs import OpenPairs
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.scores import Scores
 from dormie.methods.scores.stage import ScoreMachine
@@ -104,12 +105,18 @@ def _champion(machine: Machine) -> Champion:
     return Champion(machine, ReducedSet.project(machine, machine.points[:30], [30]).levels)
 
 
+def _open_pairs(machine: Machine) -> OpenPairs:
+    guess = ReducedSet.project(machine, machine.points[:30], [30])
+    return OpenPairs(machine, guess.levels, guess.half_widths)
+
+
 def _scores(machine: Machine) -> Scores:
     return Scores(machine, ScoreMachine(machine.points[:300].copy(), machine.weights[:300].copy(), np.zeros(3)), 1.0)
 
 
 STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
     "champion": _champion,
+    "open_pairs": _open_pairs,
     "dense": Dense,
     "fast_stopping": FastStopping,
     "geometry": lambda machine: Geometry.build(machine, machine.points[:100]),
@@ -125,7 +132,7 @@ STAGES_OF: dict[str, Callable[[Machine], Stage]] = {
 @pytest.mark.parametrize("name", STAGES_OF)
 def test_what_stages_of_plans_take_is_within_what_they_say_and_may(name: str, tmp_path: Path) -> None:
     """Of real plans, with stages as they are fitted, nothing is refused; what is said grows with what there is."""
-    voting = name in ("champion", "scores")
+    voting = name in ("champion", "open_pairs", "scores")
     machine = _machine(1000, 20, 3, OneVsOneVote(np.arange(3))) if voting else _machine(1000, 20)
     stage = STAGES_OF[name](machine)
     assert type(stage) in METHODS[name.split()[0]].stages

@@ -36,7 +36,7 @@ from dormie.methods.base import (
     unknown_interval,
 )
 from dormie.methods.champion import reference
-from dormie.methods.champion.members import Members
+from dormie.methods.champion.members import Members, require_equal
 from dormie.methods.memory import Shapes, Size, extent, packed
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.reduced_set.stage import CalibratedReducedSet
@@ -63,7 +63,7 @@ class Champion(NativeStage, CertifiedStage):
         require(needs_vote(self.name, machine))
         own = Members.of(machine)
         if members is not None:
-            _require_equal(members, own)
+            require_equal(self.name, members, own)
         self.machine = machine
         self.members = own
         self.guess = CalibratedReducedSet(machine, guess, np.zeros((1, machine.n_outputs)))
@@ -119,11 +119,3 @@ class Champion(NativeStage, CertifiedStage):
 
     def __reduce__(self) -> tuple[type[Champion], tuple[Machine, Levels]]:
         return Champion, (self.machine, self.guess.levels)
-
-
-def _require_equal(members: Members, own: Members) -> None:
-    if not all(
-        mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
-        for mine, theirs in ((members.members, own.members), (members.starts, own.starts))
-    ):
-        raise ValueError("champion: the members are not those of the machine")

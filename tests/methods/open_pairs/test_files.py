@@ -1,0 +1,70 @@
+"""Open pairs in plan files: they come back to the bit, and arrays that no fit gave are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dormie.errors import PlanFileError
+from dormie.machine import Floats
+from dormie.machine.kernels import RBF
+from dormie.machine.rules import OneVsOneVote
+from dormie.methods.base import names_of
+from dormie.methods.champion.members import Members
+from dormie.methods.dense import Dense
+from dormie.methods.open_pairs import OpenPairs
+from dormie.methods.reduced_set.levels import Levels
+from dormie.plan.cascade import Cascade
+from dormie.plan.file import load as load_plan
+from dormie.plan.plan import Plan, Source
+from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
+from tests.plan.file.plans import with_stage_arrays, written
+from tests.properties.strategies import machine
+
+ARRAYS = (*names_of(Levels), *names_of(Members), "half_widths")
+
+
+def _plan() -> tuple[Plan, Floats]:
+    made, _ = machine(RBF(0.3), 60, 3, 3, seed=2)
+    assert isinstance(made.rule, OneVsOneVote)
+    guess = Levels.of(made.points[:4], [np.zeros((4, 3))], 3)  # always the same: each class may beat another
+    stage = OpenPairs(made, guess, np.full((1, 3), 10.0))
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    return Plan(made, Cascade.of(stage, Dense(made)), RISK, Source("a test", 60, {})), rows
+
+
+def test_a_plan_with_open_pairs_comes_back_and_answers_the_same(tmp_path: Path) -> None:
+    assert_comes_back(*_plan(), tmp_path / "plan")
+
+
+CHANGES: dict[str, Change] = {
+    **{f"{name} missing": without(name) for name in ARRAYS},
+    **{f"{name} empty": put(name, np.empty(0)) for name in ARRAYS},
+    **{f"{name} of float32": typed(name, np.float32) for name in ARRAYS},
+    "points NaN": set_at("points", 0, np.nan),
+    "two levels": lambda arrays: (
+        arrays | {"sizes": np.array([3, 4]), "weights": np.vstack([arrays["weights"][:3], arrays["weights"]])}
+    ),
+    "a member less": lambda arrays: (
+        arrays | {"members": arrays["members"][1:], "starts": np.maximum(arrays["starts"] - 1, 0)}
+    ),
+    "another member": set_at("members", 0, 59),
+    "a member beyond the points": set_at("members", -1, 60),
+    "a pair that starts later": set_at("starts", 1, 0),
+    "half-widths NaN": set_at("half_widths", (0, 0), np.nan),
+    "half-widths negative": set_at("half_widths", (0, 0), -1.0),
+    "half-widths of two levels": lambda arrays: arrays | {"half_widths": np.ones((2, 3))},
+    "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_arrays_that_no_fit_gave_are_refused(change: Change, tmp_path: Path) -> None:
+    plan, _ = _plan()
+    arrays = change(plan.stages[0].state()[1])
+    with pytest.raises(PlanFileError):
+        load_plan(written(tmp_path, with_stage_arrays(plan, arrays)))
+    with pytest.raises(ValueError, match=r"open_pairs: |reduced_set: "):
+        OpenPairs.restore(plan.machine, {}, arrays)
