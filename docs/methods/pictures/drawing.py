@@ -30,14 +30,13 @@ def plane(x: tuple[float, float], y: tuple[float, float], points: int = 260) -> 
     return np.column_stack([across.ravel(), up.ravel()]), across, up
 
 
-def settled_map(ax: Axes, predictor: Any, across: Floats, up: Floats, rows: Floats) -> float:
-    """Colour where the first stage settles rows, by their label; grey where rows go on. The share that is settled."""
+def settled_map(ax: Axes, predictor: Any, across: Floats, up: Floats, rows: Floats) -> None:
+    """Colour where the plan's first method settles rows, by their label; grey where rows go on to the full sum."""
     labels = predictor.predict(rows)
     first = predictor.trace(rows).stage == predictor.plan.stages[0].name
     number = np.where(first, 1 + np.searchsorted(np.unique(labels), labels), 0)
     colours = ListedColormap([PALE_GREY, PALE_ORANGE, PALE_BLUE])
     ax.pcolormesh(across, up, number.reshape(across.shape), cmap=colours, vmin=0, vmax=2, rasterized=True)
-    return float(first.mean())
 
 
 def bare(ax: Axes, title: str) -> None:

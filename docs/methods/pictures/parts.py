@@ -15,11 +15,13 @@ X = rng.uniform(-3, 3, (1500, 3))
 y = np.sin(X[:, 0]) * np.cos(X[:, 1]) + 0.3 * X[:, 2] + rng.normal(0, 0.1, 1500)
 ensemble = BaggingRegressor(SVR(C=5.0, gamma=0.25), n_estimators=5, max_samples=0.6, random_state=0).fit(X, y)
 row = np.array([[1.0, 0.5, -0.5]])
-members = [dormie.compile(member, methods=["geometry"], tolerance=0.01, profile=COSTS) for member in ensemble.estimators_]
+members = [
+    dormie.compile(member, methods=["geometry"], tolerance=0.01, profile=COSTS) for member in ensemble.estimators_
+]
 
-figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained", sharey=True)
+figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained", sharey=True, sharex=True)
 for panel, budget in zip(panels, (16, 32, 64), strict=True):
-    ends = np.array([[float(end[0, 0]) if np.ndim(end) > 1 else float(end[0]) for end in each.interval(row, budget)] for each in members])
+    ends = np.array([np.ravel(each.interval(row, budget)) for each in members])
     for place, (low, high) in enumerate(ends):
         panel.plot([low, high], [place] * 2, color=GREY, linewidth=7, solid_capstyle="butt")
     low, high = ends.mean(axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import COSTS, GREY, INK, bare, open_frame, plane
+from drawing import BLUE, COSTS, GREY, INK, PALE_GREY, bare, open_frame, plane
 from matplotlib.colors import ListedColormap
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
@@ -20,16 +20,16 @@ low, high = np.quantile(X, [0.002, 0.998], axis=0)
 rows, across, up = plane((low[0], high[0]), (low[1], high[1]))
 labels, first = fast.predict(rows), fast.trace(rows).stage == "scores"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", width_ratios=[1.25, 1])
-colours = ListedColormap(["#eef0f3", *plt.colormaps["Set2"].colors[:7]])
+colours = ListedColormap([PALE_GREY, *plt.colormaps["Set2"](range(7))])
 number = np.where(first, 1 + labels, 0).reshape(across.shape)
 left.pcolormesh(across, up, number, cmap=colours, vmin=0, vmax=7, rasterized=True)
 left.contour(across, up, svc.predict(rows).reshape(across.shape), levels=np.arange(0.5, 7), colors=INK, linewidths=0.7)
 settled = (fast.trace(held_out).stage == "scores").mean()
-bare(left, f"{fast.plan.stages[0]} settles {settled:.1%} of the rows; grey goes on")
+bare(left, f"scores settle {settled:.1%} of the rows; grey goes on")
 
 machine = fast.plan.machine
 names = ["an output\nfor each pair", "a score\nfor each class"]
-right.bar(names, [machine.n_outputs, len(svc.classes_)], color=[GREY, "#2a6fb0"], width=0.55)
+right.bar(names, [machine.n_outputs, len(svc.classes_)], color=[GREY, BLUE], width=0.55)
 for place, count in enumerate((machine.n_outputs, len(svc.classes_))):
     right.annotate(str(count), (place, count), xytext=(0, 3), textcoords="offset points", ha="center")
 right.set_title("numbers that each kernel value is weighted for", fontsize=10)

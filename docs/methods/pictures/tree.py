@@ -18,7 +18,14 @@ rows, across, up = plane((-1.9, 2.9), (-1.5, 2.0))
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), layout="constrained", width_ratios=[1.25, 1])
 dormie.tree.plot(tree, X, ax=left, max_depth=3)
 left.set_title("the first comparisons; broad lines: many rows", fontsize=10)
-right.contourf(across, up, tree.decision_function(rows).reshape(across.shape), levels=[-1e9, 0, 1e9], colors=[ORANGE, BLUE], alpha=0.3)
+right.contourf(
+    across,
+    up,
+    tree.decision_function(rows).reshape(across.shape),
+    levels=[-1e9, 0, 1e9],
+    colors=[ORANGE, BLUE],
+    alpha=0.3,
+)
 right.contour(across, up, svc.decision_function(rows).reshape(across.shape), levels=[0], colors=INK, linewidths=1)
 agree = (tree.predict(X) == svc.predict(X)).mean()
 mean = tree.count_evaluations(X).mean()
