@@ -103,7 +103,7 @@ class CascadeDisplay:
         for place, (reached, settled, evaluations) in enumerate(
             zip(self.reached, self.settled, self.evaluations, strict=True)
         ):
-            after = f" after {evaluations:,.0f} evaluations" if settled else ""
+            after = f" after {evaluations:,.0f} evaluation{'s' * (round(evaluations) != 1)}" if settled else ""
             inside = settled > _ROOM  # in the blue; else on the grey where that has room, or beside it
             side, ha = (-6, "right") if inside or reached > _ROOM else (6, "left")
             self.ax_.annotate(
