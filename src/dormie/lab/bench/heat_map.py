@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dormie.lab.bench.results import Result, named
+from dormie.lab.bench.results import Result
 from dormie.machine import Floats
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _times(results: Sequence[Result]) -> tuple[list[str], Floats]:
     """The names of cases and their factors, cases x peers; NaN where nothing was measured; exact plans come first."""
     found: dict[str, dict[str, float]] = {}
     for result in sorted(results, key=lambda each: each.risk or 0.0):
-        factors = found.setdefault(named(result), {})
+        factors = found.setdefault(f"{result.case} ({result.size})", {})
         for peer in _PEERS:
             if (factor := result.times(peer)) is not None:
                 factors.setdefault(peer, factor)

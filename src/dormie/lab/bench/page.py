@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dormie.lab.bench.heat_map import draw
-from dormie.lab.bench.results import REFERENCE, Result, merged, named, read_results, results_of, write_results
+from dormie.lab.bench.results import REFERENCE, Result, merged, read_results, results_of, write_results
 from dormie.lab.bench.table import short
 
-_CASE = "case (support vectors \N{MULTIPLICATION SIGN} features)"
+_CASE = ["case", "support vectors \N{MULTIPLICATION SIGN} features"]
 _PEERS = {
     REFERENCE: "scikit-learn",
     "scikit-learn-intelex": "scikit-learn-intelex",
@@ -37,25 +37,25 @@ def with_tables(page: str, results: Sequence[Result]) -> str:
 def exact_table(results: Iterable[Result]) -> str:
     """Plans without a risk beside the other peers, the largest factor first."""
     exact = [(times, result) for result in results if result.risk is None and (times := result.times("dormie"))]
-    lines = [[_CASE, *_PEERS.values(), "**times faster**"]]
+    lines = [[*_CASE, *_PEERS.values(), "**times faster**"]]
     for times, result in sorted(exact, key=lambda pair: -pair[0]):
         values = [_microseconds(result, peer) for peer in _PEERS]
-        lines.append([named(result), *values[:-1], f"**{values[-1]}**", f"**{short(times)}**"])
+        lines.append([*_case(result), *values[:-1], f"**{values[-1]}**", f"**{short(times)}**"])
     return _markdown(lines)
 
 
 def risk_table(results: Iterable[Result]) -> str:
     """Plans with a risk, the largest factor first."""
     with_risk = [result for result in results if result.risk is not None and REFERENCE in result.microseconds]
-    head = [_CASE, "scikit-learn", "dormie, exact", "**dormie, risk**", "**times faster**"]
-    lines = [[*head, "differ", "compiled in", "guarantee"]]
+    head = [*_CASE, "scikit-learn", "dormie, exact", "**dormie, risk**", "**times faster**"]
+    lines = [[*head, "differ", "compiled in", "risk"]]
     for result in sorted(with_risk, key=_factor_with_risk, reverse=True):
         peer = _with_risk(result)
         wrong, compared = result.differ[peer]
         taken = "" if result.compiled_in is None else f"{result.compiled_in:.0f} s"
         times = [f"**{_microseconds(result, peer)}**", f"**{short(_factor_with_risk(result))}**"]
-        before = [named(result), _microseconds(result, REFERENCE), _microseconds(result, "dormie")]
-        lines.append([*before, *times, f"{wrong:,} of {compared:,}", taken, f"risk {100 * (result.risk or 0):g} %"])
+        before = [*_case(result), _microseconds(result, REFERENCE), _microseconds(result, "dormie")]
+        lines.append([*before, *times, f"{wrong:,} of {compared:,}", taken, f"{100 * (result.risk or 0):g} %"])
     return _markdown(lines)
 
 
@@ -65,6 +65,10 @@ def _with_risk(result: Result) -> str:
 
 def _factor_with_risk(result: Result) -> float:
     return result.times(_with_risk(result)) or 0.0
+
+
+def _case(result: Result) -> list[str]:
+    return [result.case, result.size]
 
 
 def _microseconds(result: Result, peer: str) -> str:

@@ -36,17 +36,17 @@ class Result:
         found = (match for name in self.microseconds if (match := _RISK.fullmatch(name)))
         return next((float(match[1]) for match in found), None)
 
+    @property
+    def size(self) -> str:
+        """Support vectors by features, as tables show it."""
+        size = f"{self.points:,} \N{MULTIPLICATION SIGN} {self.features:,}"
+        return f"{size}, sparse" if self.sparse else size
+
     def times(self, peer: str) -> float | None:
         """How many times as fast as scikit-learn a peer is; None if either was not measured."""
         if peer not in self.microseconds or REFERENCE not in self.microseconds:
             return None
         return self.microseconds[REFERENCE] / self.microseconds[peer]
-
-
-def named(result: Result) -> str:
-    """The case with the size of its machine."""
-    size = f"{result.points:,} \N{MULTIPLICATION SIGN} {result.features:,}"
-    return f"{result.case} ({size}{', sparse' if result.sparse else ''})"
 
 
 def results_of(run: Mapping[str, Any]) -> list[Result]:
