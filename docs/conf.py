@@ -57,6 +57,8 @@ plot_apply_rcparams = True
 html_theme = "pydata_sphinx_theme"
 html_title = "dormie"
 html_theme_options = {"show_toc_level": 2, "navbar_align": "left", "secondary_sidebar_items": ["page-toc"]}
+# Only folders have pages to list at the left; elsewhere the width is for tables.
+html_sidebars = {page.stem: [] for page in Path(__file__).parent.glob("*.md")}
 html_show_sourcelink = False
 
 os.environ.setdefault("MPLBACKEND", "agg")

@@ -17,7 +17,7 @@ from dormie.lab.bench.heat_map import draw
 from dormie.lab.bench.results import REFERENCE, Result, merged, read_results, results_of, write_results
 from dormie.lab.bench.table import short
 
-_CASE = ["case", "support vectors \N{MULTIPLICATION SIGN} features"]
+_CASE = ["case", "size"]
 _PEERS = {
     REFERENCE: "scikit-learn",
     "scikit-learn-intelex": "scikit-learn-intelex",
