@@ -88,8 +88,11 @@ stub: $(VENV)/.test
 	$(BIN)/python -m nanobind.stubgen --quiet --module dormie.numerics._native \
 		--output-file src/dormie/numerics/_native.pyi
 
+# What it finds replaces the lines of these cases on the page of benchmarks; build/bench.png is the heat map.
 bench: $(VENV)/.bench
-	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist
+	mkdir -p build
+	$(BIN)/dormie bench digits ijcnn1 a9a covtype mnist --json > build/bench.json
+	$(BIN)/python -m dormie.lab.bench.page build/bench.json docs/benchmarks.md
 
 # The commits REF and HEAD, without what is not committed: built, installed, and timed in turns on the same rows.
 # ON="digits mnist" names the cases.

@@ -15,6 +15,7 @@ version = release = dormie.__version__
 
 extensions = [
     "myst_parser",
+    "matplotlib.sphinxext.plot_directive",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -46,10 +47,18 @@ sphinx_gallery_conf = {
     "min_reported_time": 60,
 }
 
+# Pictures are drawn by scripts, while the pages are built.
+plot_formats = [("png", 160)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_rcparams = {"font.size": 10}
+plot_apply_rcparams = True
+
 html_theme = "pydata_sphinx_theme"
 html_title = "dormie"
-html_static_path = ["_static"]
 html_theme_options = {"show_toc_level": 2, "navbar_align": "left", "secondary_sidebar_items": ["page-toc"]}
+# Only folders have pages to list at the left; elsewhere the width is for tables.
+html_sidebars = {page.stem: [] for page in Path(__file__).parent.glob("*.md")}
 html_show_sourcelink = False
 
 os.environ.setdefault("MPLBACKEND", "agg")

@@ -7,12 +7,14 @@ not marked as Python.
 from __future__ import annotations
 
 import re
+import runpy
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
@@ -21,15 +23,25 @@ from dormie.convert.libsvm.writer import write_libsvm
 from dormie.estimators import SupportVectorTree
 from dormie.machine.kernels import Custom
 from dormie.machine.rules import Sign
+from dormie.methods import METHODS
 from tests import ROOT
 from tests.scale.raster.scenes import scene
 from tests.scale.raster.scenes import write as write_scene
 
 DOCUMENTS = [
     path
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
     if path.exists() and "```python" in path.read_text("utf-8")
 ]
+
+PAGES = [
+    path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if not {"generated", "gallery"} & set(path.parts) and path.name != "contributing.md"  # made; CONTRIBUTING.md itself
+]
+PICTURES = sorted(path for path in (ROOT / "docs" / "methods" / "pictures").glob("*.py") if path.stem != "drawing")
+# Peers of the benchmark: `.[bench]` installs them.
+NEEDS = {"onnx.md": ("onnxruntime", "skl2onnx"), "scikit-learn-intelex.md": ("sklearnex",)}
 
 
 def _blocks(document: Path) -> list[Any]:
@@ -82,10 +94,13 @@ def _given(folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.filterwarnings("ignore:Attribute `prob[AB]_` was deprecated:FutureWarning")  # skl2onnx reads them
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_code_blocks_run(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for package in NEEDS.get(document.name, ()):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names = _given(tmp_path)
@@ -94,6 +109,33 @@ def test_code_blocks_run(
     for block in blocks:
         exec(block, names)
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_first_paragraph_is_prose(page: Path) -> None:
+    """It says what the page is for, before any code, table or picture."""
+    head, first, *_ = page.read_text("utf-8").removeprefix("\n").split("\n\n")
+    assert re.fullmatch(r"# .+", head), head
+    assert first[0].isalpha() and len(first) > 60, first  # noqa: PT018
+
+
+def test_every_method_has_its_page_and_picture() -> None:
+    pages = {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")} - {"index"}
+    assert pages | {"regions"} == set(METHODS)
+    assert pages == {path.stem for path in PICTURES}
+    for page in pages:
+        assert f".. plot:: methods/pictures/{page}.py" in (ROOT / "docs" / "methods" / f"{page}.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("script", PICTURES, ids=lambda path: path.stem)
+def test_pictures_are_drawn(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyplot.switch_backend("agg")
+    monkeypatch.syspath_prepend(str(script.parent))
+    try:
+        runpy.run_path(str(script))
+        assert pyplot.gcf().axes
+    finally:
+        pyplot.close("all")
 
 
 def test_a_block_that_fails_is_named_by_its_line(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def _measure(
 ) -> Comparison:
     case = replace(case, rows=case.rows[:rows])
     case, more = (case, {}) if risk is None else with_risk(case, risk)
-    return compare(
+    found = compare(
         case.model,
         case.rows,
         peers=peers,
@@ -92,3 +92,4 @@ def _measure(
         notes=case.notes,
         more=more,
     )
+    return replace(found, compiled_in=case.compiled_in)

@@ -13,6 +13,8 @@ from dormie.predictor import Predictor, cascade
 from dormie.show.axes import BLUE, GREY, axes_for, percent_axis, rows_to_show
 from dormie.show.funnel import funnel_of
 
+_ROOM = 0.55  # the share of the width that a text takes
+
 
 class CascadeDisplay:
     """
@@ -101,16 +103,17 @@ class CascadeDisplay:
         for place, (reached, settled, evaluations) in enumerate(
             zip(self.reached, self.settled, self.evaluations, strict=True)
         ):
-            after = f" after {evaluations:,.0f} evaluations" if settled else ""
-            inside = reached > 0.55
+            after = f" after {evaluations:,.0f} evaluation{'s' * (round(evaluations) != 1)}" if settled else ""
+            inside = settled > _ROOM  # in the blue; else on the grey where that has room, or beside it
+            side, ha = (-6, "right") if inside or reached > _ROOM else (6, "left")
             self.ax_.annotate(
                 f"{settled:.2%}{after}",
-                (reached, place),
-                xytext=(-6 if inside else 6, 0),
+                (settled if inside else reached, place),
+                xytext=(side, 0),
                 textcoords="offset points",
-                ha="right" if inside else "left",
+                ha=ha,
                 va="center",
-                color="white" if inside and settled > 0.5 * reached else "black",
+                color="white" if inside else "black",
             )
         self.ax_.set_yticks(places, self.stages)
         self.ax_.invert_yaxis()

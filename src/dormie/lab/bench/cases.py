@@ -29,6 +29,7 @@ class Case:
     notes: tuple[str, ...] = ()
     training: Any = field(default=None, repr=False)  # rows the model was trained on, if available
     copies: int = 1  # how many times the rows are repeated
+    compiled_in: float | None = None  # seconds, of a plan with a risk
 
 
 def digits(copies: int = 16) -> Case:
@@ -117,8 +118,7 @@ def _trained(
     model = SVC(**parameters).fit(train, data.y[order[:count]])
     origin = "rows not trained on" if data.X_test is None else "official test rows"
     scaling = ", standardised" if standardise else ""
-    title = name + (" (dense rows)" if dense else "")
-    return Case(title, model, test, (f"{count:,} training rows{scaling}; {origin}",), train)
+    return Case(name, model, test, (f"{count:,} training rows{scaling}; {origin}",), train)
 
 
 CASES: dict[str, Callable[[], Case]] = {
@@ -149,4 +149,4 @@ def make_case(name: str) -> Case:
     """Train the model of the named case."""
     if name not in CASES:
         raise ValueError(f"unknown case {name!r}; there are {', '.join(CASES)}")
-    return CASES[name]()
+    return replace(CASES[name](), title=name)

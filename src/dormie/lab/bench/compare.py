@@ -36,6 +36,10 @@ class Comparison:
     standings: tuple[Standing, ...]
     left_out: dict[str, str]
     notes: tuple[str, ...] = ()
+    points: int = 0
+    features: int = 0
+    sparse: bool = False  # the rows
+    compiled_in: float | None = None  # seconds, of a plan with a risk
 
     @property
     def reference(self) -> Standing:
@@ -73,7 +77,8 @@ def compare(
     standings = tuple(
         Standing(name, batch[name], single[name], *_agreement(labels[name], expected)) for name in predicts
     )
-    return Comparison(title, repr(machine), rows.shape[0], standings, left_out, notes)
+    size = machine.n_points, machine.n_features, hasattr(rows, "toarray")
+    return Comparison(title, repr(machine), rows.shape[0], standings, left_out, notes, *size)
 
 
 def _classifier(model: Any) -> Machine:
@@ -121,7 +126,11 @@ def as_record(comparison: Comparison) -> dict[str, Any]:
     return {
         "title": comparison.title,
         "model": comparison.model,
+        "points": comparison.points,
+        "features": comparison.features,
+        "sparse": comparison.sparse,
         "rows": comparison.rows,
+        "compiled_in": comparison.compiled_in,
         "notes": list(comparison.notes),
         "unit": "microseconds per row",
         "reference": comparison.reference.peer,

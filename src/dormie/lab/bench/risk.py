@@ -29,6 +29,7 @@ def with_risk(case: Case, risk: float) -> tuple[Case, dict[str, Predict]]:
         f"the other {len(judging):,} are predicted" + (f", {copies} times to fill a batch" if copies > 1 else ""),
     ]
     left = replace(case, rows=rows[np.tile(judging, copies)], notes=(*case.notes, *notes), copies=copies)
+    left = replace(left, compiled_in=fast.plan.source.seconds)
     return left, {f"dormie, risk {risk:g}": fast.predict}
 
 

@@ -50,17 +50,17 @@ def _cells(standing: Standing, comparison: Comparison) -> list[str]:
     batch, single = standing.batch.best, standing.single.best
     return [
         standing.peer,
-        _short(batch),
-        _short(reference.batch.best / batch),
-        _short(batch / dormie.batch.best) if dormie else "",
-        _short(single),
-        _short(reference.single.best / single),
-        _short(single / dormie.single.best) if dormie else "",
+        short(batch),
+        short(reference.batch.best / batch),
+        short(batch / dormie.batch.best) if dormie else "",
+        short(single),
+        short(reference.single.best / single),
+        short(single / dormie.single.best) if dormie else "",
         f"{standing.differences:,}/{standing.compared:,}",
         f"{standing.batch.rows:,}",
     ]
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Three digits, without an exponent."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
