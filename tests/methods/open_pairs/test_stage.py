@@ -16,14 +16,17 @@ from dormie.machine import Floats, Machine
 from dormie.machine.kernels import RBF, Kernel, Polynomial
 from dormie.machine.rules import Argmax, OneVsOneVote
 from dormie.machine.typing import Integers
+from dormie.methods import METHODS
 from dormie.methods.champion.members import Members
 from dormie.methods.dense import Dense
 from dormie.methods.open_pairs import OpenPairs
 from dormie.methods.reduced_set import ReducedSet
 from dormie.methods.reduced_set.levels import Levels
+from dormie.methods.reduced_set.method import sets_of
 from tests.methods.stages import on_numpy, traced
 from tests.methods.votes import voting
 from tests.oracles import full_sum as naive
+from tests.planner.risk.fittings import calibrated_fitting
 from tests.properties import checks, strategies
 
 KERNELS: tuple[Kernel, ...] = (RBF(0.3), Polynomial(0.5, 1.0, 3))
@@ -181,13 +184,19 @@ def test_points_in_bytes_give_the_same_answers_for_one_row_and_for_many() -> Non
     assert np.mean(whole.answers == on_numpy(stage).decide(rows).answers) > 0.98
 
 
-def test_a_plan_with_a_risk_may_have_open_pairs() -> None:
+def test_candidates_guess_with_the_reduced_sets_that_were_fitted() -> None:
     X, y = load_digits(return_X_y=True)
-    svc = SVC(gamma=0.001).fit(X[:700], y[:700])
-    fast = dormie.compile(svc, X[700:], fit_rows=X[:700], risk=0.02, methods=["open_pairs"], effort="quick")
-    assert isinstance(fast.plan.guarantee, dormie.Risk)
-    assert "open_pairs" in [stage.name for stage in fast.plan.stages]
-    assert np.mean(fast.predict(X) != svc.predict(X)) < 0.02
+    machine = dormie.read(SVC(gamma=0.002).fit(X[:1200], y[:1200]))
+    fitting = calibrated_fitting(machine, X[:1200], X[1200:1500], "quick", named=True)
+    sizes = [len(found.points) for found in sets_of(fitting)]
+    [stage] = METHODS["open_pairs"].calibrated_candidates(fitting)
+    assert sizes == [32, 128]
+    assert stage.size == 32  # a guess of 128 vectors would not be cheap beside so few support vectors
+    found, right = stage.decide(X[1500:], 4.0), Dense(machine).decide(X[1500:]).answers
+    settled = np.asarray(found.settled)
+    assert settled.mean() > 0.95
+    assert np.mean(found.answers[settled] != right[settled]) < 0.01
+    assert np.mean(found.evaluations) < 0.8 * machine.n_points
 
 
 def test_machines_without_a_vote_of_three_are_refused() -> None:
