@@ -281,3 +281,21 @@ def adversarial_machines(draw: st.DrawFn) -> tuple[Machine, Floats]:
     kernel = draw(adversarial_kernels())
     made = Machine(kernel, np.abs(points) if takes_shares(kernel) else points, weights, bias, rule, input_map)
     return without_negatives(made, rows) if draw(st.booleans()) or takes_shares(kernel) else (made, rows)
+
+
+def pixels(
+    kernel: Kernel, count: int, features: int, outputs: int, unit: float, seed: int = 0
+) -> tuple[Machine, Floats]:
+    """Points that are multiples of a unit, 0 to 255 times, most of them 0; and rows of all kinds, points among them."""
+    rng = np.random.default_rng([seed, count, features])
+
+    def drawn(n: int) -> Floats:
+        return np.asarray(unit * (rng.integers(0, 256, (n, features)) * (rng.random((n, features)) < 0.2)))
+
+    points = drawn(count)
+    made, _ = machine(kernel, count, features, outputs, seed)
+    size = float(np.linalg.norm(points, axis=1).max())
+    anywhere = rng.normal(size=(6, features)) * size / np.sqrt(features)
+    near = points[:3] + 1e-6 * size * rng.normal(size=(min(count, 3), features))
+    rows = np.vstack([drawn(6), anywhere, points[:3], near, np.zeros((1, features)), 30 * anywhere[:2]])
+    return replace(made, points=points), rows

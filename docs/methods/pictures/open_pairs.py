@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
 import dormie
+from dormie.methods.open_pairs import OpenPairs
 
 X, y = load_digits(return_X_y=True)
 svc = SVC(gamma=0.002, decision_function_shape="ovo").fit(X[:1000], y[:1000])
@@ -17,6 +18,7 @@ fast = dormie.compile(
     svc, held_out, fit_rows=X[:1000], risk=0.02, methods=["open_pairs"], effort="quick", profile=COSTS
 )
 stage, caution = fast.plan.stages[0], fast.plan.cascade.cautions[0]
+assert isinstance(stage, OpenPairs)
 evaluations = fast.trace(unseen).evaluations
 
 half_widths = caution * stage.guess.half_widths[0]

@@ -20,7 +20,8 @@ from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.guarantee import Exact
 from dormie.plan.plan import Plan, Source
-from tests.methods.files import Change, assert_comes_back, put, set_at, typed, without
+from tests.methods.files import Change, assert_comes_back
+from tests.methods.votes import changes_of_a_guess
 from tests.plan.file.plans import with_stage_arrays, written
 from tests.properties.strategies import machine
 
@@ -40,22 +41,7 @@ def test_a_plan_with_a_champion_comes_back_and_answers_the_same(tmp_path: Path) 
     assert_comes_back(*_plan(), tmp_path / "plan")
 
 
-CHANGES: dict[str, Change] = {
-    **{f"{name} missing": without(name) for name in ARRAYS},
-    **{f"{name} empty": put(name, np.empty(0)) for name in ARRAYS},
-    **{f"{name} of float32": typed(name, np.float32) for name in ARRAYS},
-    "points NaN": set_at("points", 0, np.nan),
-    "two levels": lambda arrays: (
-        arrays | {"sizes": np.array([3, 4]), "weights": np.vstack([arrays["weights"][:3], arrays["weights"]])}
-    ),
-    "a member less": lambda arrays: (
-        arrays | {"members": arrays["members"][1:], "starts": np.maximum(arrays["starts"] - 1, 0)}
-    ),
-    "another member": set_at("members", 0, 59),
-    "a member beyond the points": set_at("members", -1, 60),
-    "a class that starts later": set_at("starts", 1, 0),
-    "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
-}
+CHANGES = changes_of_a_guess(ARRAYS)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())

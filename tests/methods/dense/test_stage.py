@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dormie.machine import Floats, Machine
-from dormie.machine.kernels import RBF, Kernel, Linear, Polynomial
+from dormie.machine.kernels import RBF, Kernel, Linear, Matern, Polynomial, Sigmoid
 from dormie.machine.rules import DecisionValue, OneVsOneVote, Score, Value, ValueRule
 from dormie.methods.dense import METHOD, Dense, Float32Dense, cheapest
 from dormie.numerics import reference
@@ -24,8 +26,17 @@ from tests.methods.files import RISK
 from tests.methods.stages import on_numpy, traced
 from tests.oracles import full_sum as naive
 from tests.properties import checks
-from tests.properties.strategies import BY_DIFFERENCES, KERNELS, by_hand, machine, machines
+from tests.properties.strategies import BY_DIFFERENCES, KERNELS, by_hand, machine, machines, pixels
 
+# Of a length, which rows and points are about as far apart as.
+PIXEL_KERNELS: dict[str, Callable[[float], Kernel]] = {
+    "rbf": lambda length: RBF(0.5 / length**2),
+    "matern": lambda length: Matern(2.5, length),
+    "polynomial": lambda length: Polynomial(1 / length**2, 1.0, 3),
+    "sigmoid": lambda length: Sigmoid(1 / length**2, 0.1),
+    "linear": lambda length: Linear(),  # noqa: ARG005
+}
+PIXELS_APART = 500.0  # units
 every_kernel = pytest.mark.parametrize("kernel", KERNELS + BY_DIFFERENCES, ids=str)
 
 
@@ -168,6 +179,32 @@ def test_evaluations_count_every_pass() -> None:
     assert found.by_source.tolist() == [0]
 
 
+@pytest.mark.parametrize("unit", [1 / 255, 1.0, 0.3, 1e-12])
+@pytest.mark.parametrize("kernel", PIXEL_KERNELS)
+def test_points_that_are_kept_as_bytes_have_certified_intervals(kernel: str, unit: float) -> None:
+    """Points of more than 64 features, all whole multiples of one number: see native/tiles/packed.hpp."""
+    for count, features in [(5, 65), (40, 130)]:
+        made, rows = pixels(PIXEL_KERNELS[kernel](PIXELS_APART * unit), count, features, 3, unit)
+        checks.intervals_hold(made, rows)
+        checks.outputs_agree(made, rows)
+        checks.answers_agree(made, rows)
+
+
+@pytest.mark.parametrize("kernel", PIXEL_KERNELS)
+def test_points_in_bytes_give_a_row_the_same_bits_alone_and_in_company(kernel: str) -> None:
+    for outputs in (1, 3):
+        made, rows = pixels(PIXEL_KERNELS[kernel](PIXELS_APART / 255), 300, 70, outputs, 1 / 255)
+        checks.outputs_do_not_depend_on_company(made, rows)
+
+
+@given(st.integers(0, 1000), st.sampled_from([2.0**-50, 2.0**-48, 1e-9, 1e-3]))
+@settings(max_examples=20)
+def test_points_that_are_nearly_multiples_of_one_number_are_certified_too(seed: int, off: float) -> None:
+    made, rows = pixels(RBF(0.1), 20, 66, 2, 1 / 255, seed)
+    moved = made.points * (1 + off * np.random.default_rng(seed).uniform(-1, 1, made.points.shape))
+    checks.intervals_hold(replace(made, points=moved), rows[:8])
+
+
 def check_instruction_set() -> None:
     """Sums and answers at shapes that fill registers of all lengths, the exponential function and the logarithm."""
     checks.exp2_keeps_to_its_error(200_000)
@@ -179,6 +216,10 @@ def check_instruction_set() -> None:
             checks.answers_agree(made, rows)
             checks.outputs_do_not_depend_on_company(made, rows)
         checks.intervals_hold(*machine(kernel, 35, 3, 3))
+    for of_length in PIXEL_KERNELS.values():
+        made, rows = pixels(of_length(PIXELS_APART / 255), 70, 70, 3, 1 / 255)
+        checks.intervals_hold(made, rows[:8])
+        checks.outputs_do_not_depend_on_company(made, rows)
 
 
 def test_the_definition_agrees_with_real_numbers() -> None:

@@ -19,7 +19,8 @@ from dormie.methods.reduced_set.levels import Levels
 from dormie.plan.cascade import Cascade
 from dormie.plan.file import load as load_plan
 from dormie.plan.plan import Plan, Source
-from tests.methods.files import RISK, Change, assert_comes_back, put, set_at, typed, without
+from tests.methods.files import RISK, Change, assert_comes_back, put, set_at
+from tests.methods.votes import changes_of_a_guess
 from tests.plan.file.plans import with_stage_arrays, written
 from tests.properties.strategies import machine
 
@@ -39,24 +40,11 @@ def test_a_plan_with_open_pairs_comes_back_and_answers_the_same(tmp_path: Path) 
     assert_comes_back(*_plan(), tmp_path / "plan")
 
 
-CHANGES: dict[str, Change] = {
-    **{f"{name} missing": without(name) for name in ARRAYS},
-    **{f"{name} empty": put(name, np.empty(0)) for name in ARRAYS},
-    **{f"{name} of float32": typed(name, np.float32) for name in ARRAYS},
-    "points NaN": set_at("points", 0, np.nan),
-    "two levels": lambda arrays: (
-        arrays | {"sizes": np.array([3, 4]), "weights": np.vstack([arrays["weights"][:3], arrays["weights"]])}
-    ),
-    "a member less": lambda arrays: (
-        arrays | {"members": arrays["members"][1:], "starts": np.maximum(arrays["starts"] - 1, 0)}
-    ),
-    "another member": set_at("members", 0, 59),
-    "a member beyond the points": set_at("members", -1, 60),
-    "a pair that starts later": set_at("starts", 1, 0),
+CHANGES = {
+    **changes_of_a_guess(ARRAYS),
     "half-widths NaN": set_at("half_widths", (0, 0), np.nan),
     "half-widths negative": set_at("half_widths", (0, 0), -1.0),
-    "half-widths of two levels": lambda arrays: arrays | {"half_widths": np.ones((2, 3))},
-    "one array more": lambda arrays: arrays | {"extra": np.ones(3)},
+    "half-widths of two levels": put("half_widths", np.ones((2, 3))),
 }
 
 
