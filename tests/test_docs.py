@@ -37,7 +37,8 @@ DOCUMENTS = [
 PAGES = [
     path
     for path in sorted((ROOT / "docs").rglob("*.md"))
-    if not {"generated", "gallery"} & set(path.parts) and path.name != "contributing.md"  # made; CONTRIBUTING.md itself
+    if not {"generated", "gallery"} & set(path.parts)  # made
+    and path.name not in {"contributing.md", "security.md"}  # CONTRIBUTING.md and SECURITY.md themselves
 ]
 PICTURES = sorted(path for path in (ROOT / "docs" / "methods" / "pictures").glob("*.py") if path.stem != "drawing")
 # Peers of the benchmark: `.[bench]` installs them.
@@ -111,7 +112,9 @@ def test_code_blocks_run(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_the_first_paragraph_is_prose(page: Path) -> None:
     """It says what the page is for, before any code, table or picture."""
     head, first, *_ = page.read_text("utf-8").removeprefix("\n").split("\n\n")
