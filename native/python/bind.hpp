@@ -382,14 +382,20 @@ class KeptSparse : public KeptParts {
     const Points points_;
 };
 
-// The threads of a call that does not say how many: see threads.py.
+// The threads of a call that does not say how many, and of those that one thread makes (0: as many): see threads.py.
 inline std::atomic<int> default_threads = 1;
+inline thread_local int own_threads = 0;
+
+inline int threads_or_default(int threads) {
+    if (threads >= 1) return threads;
+    return own_threads >= 1 ? own_threads : default_threads.load();
+}
 
 // Runs work(team) without the GIL. threads 0: the default.
 template <class Work> void run_on(const Machine &machine, const Rows &rows, int threads, const Work &work) {
     if (rows.d != machine.columns()) throw nb::value_error("wrong number of columns");
     Call call(ctrl_c);
-    Team team(call, threads < 1 ? default_threads.load() : threads);
+    Team team(call, threads_or_default(threads));
     try {
         nb::gil_scoped_release released;
         work(team);

@@ -1,6 +1,7 @@
 // The Python module. Only this folder knows Python.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <utility>
 
 #include <chrono>
 
@@ -93,6 +94,9 @@ NB_MODULE(_native, m) {
     m.def("log2", &log2_array, "x"_a, "log2(x) of numbers from 1 on, as the tiles have it.");
     m.def("default_threads", &dormie_get_num_threads, "The threads of calls that do not say how many.");
     m.def("set_default_threads", &dormie_set_num_threads, "threads"_a, "Changes that number.");
+    m.def(
+        "set_own_threads", [](int threads) { return std::exchange(dormie::own_threads, threads); }, "threads"_a,
+        "Changes that number for calls of this thread (0: no longer); returns what it was.");
     m.def("peak_rate", &peak_rate, "Multiply-adds a second of one thread with nothing to load, in float32.");
     m.def("native_info", &native_info, "The compiler, the build type and the instruction sets.");
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,8 @@ import threadpoolctl
 import dormie
 from dormie.machine import Floats
 from dormie.machine.kernels import RBF
-from dormie.numerics.threads import cores, cpu_quota, default_threads, threads_for
+from dormie.numerics import backend
+from dormie.numerics.threads import at_most, cores, cpu_quota, default_threads, threads_for
 from tests.fresh_process import printed
 from tests.properties.strategies import machine
 
@@ -170,3 +172,60 @@ def test_a_child_process_has_threads_of_its_own() -> None:
     with get_context("fork").Pool(2) as pool:
         for found in pool.map(fast.predict, [rows[:2000], rows[2000:]]):
             assert len(found) == 2000
+
+
+_COUNTING = """
+import json, os
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC, OneClassSVM
+import dormie
+from dormie.numerics import backend
+
+X, y = make_classification(3000, n_features=20, n_informative=8, random_state=0)
+rows = np.tile(X, (3, 1))
+models = SVC().fit(X[:900], y[:900]), OneClassSVM().fit(X[:500]), CalibratedClassifierCV(SVC(), cv=2).fit(X, y)
+plans = [dormie.compile(model, effort="quick").plan for model in models]
+backend.extension.set_default_threads(2)  # with one, no other has been started so far
+one, odd, likely = (dormie.Predictor(plan, threads=1) for plan in plans)
+calls = {
+    "predict": lambda: one.predict(rows),
+    "in an array": lambda: one.predict(rows, out=np.empty(len(rows), dtype=y.dtype)),
+    "of lists": lambda: one.predict(rows.tolist()),
+    "deadline": lambda: one.predict(rows, deadline=60.0),
+    "trace": lambda: one.trace(rows),
+    "interval": lambda: one.interval(rows),
+    "decision_function": lambda: one.decision_function(rows),
+    "predict_with_decision": lambda: one.predict_with_decision(rows),
+    "score_samples": lambda: odd.score_samples(rows),
+    "most_anomalous": lambda: odd.most_anomalous(rows, 10),
+    "labels of probabilities": lambda: likely.predict(rows),
+    "predict_proba": lambda: likely.predict_proba(rows),
+    "no limit": lambda: dormie.Predictor(plans[0]).predict(rows),
+}
+started = {}
+for name, call in calls.items():
+    before = len(os.listdir("/proc/self/task"))
+    call()
+    started[name] = len(os.listdir("/proc/self/task")) - before
+print(json.dumps(started))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+@pytest.mark.skipif(backend.extension is None, reason="threads are those of the native core")
+def test_a_predictor_of_one_thread_starts_no_other_in_any_of_its_methods() -> None:
+    started = json.loads(printed(_COUNTING, DORMIE_THREADS="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1"))
+    assert started.pop("no limit") == 1
+    assert not any(started.values()), started
+
+
+def test_a_number_of_ones_own_is_the_threads_own_and_ends() -> None:
+    """Other threads are not told, and calls inside may have another number."""
+    fast, rows, labels = _predictor()
+    with at_most(1), at_most(2), ThreadPoolExecutor(1) as pool:
+        assert backend.extension.set_own_threads(2) == 2
+        assert pool.submit(backend.extension.set_own_threads, 0).result() == 0
+        np.testing.assert_array_equal(fast.predict(rows), labels)
+    assert backend.extension.set_own_threads(0) == 0

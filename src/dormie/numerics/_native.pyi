@@ -287,6 +287,11 @@ def default_threads() -> int:
 def set_default_threads(threads: int) -> None:
     """Changes that number."""
 
+def set_own_threads(threads: int) -> int:
+    """
+    Changes that number for calls of this thread (0: no longer); returns what it was.
+    """
+
 def peak_rate() -> float:
     """Multiply-adds a second of one thread with nothing to load, in float32."""
 

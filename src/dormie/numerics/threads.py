@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dormie.numerics import backend
@@ -22,6 +23,19 @@ THREADS_PER_CORE = 2  # the most that DORMIE_THREADS may request
 def default_threads() -> int:
     """The number of threads of calls that do not say how many."""
     return _WITHOUT_CORE if backend.extension is None else backend.extension.default_threads()
+
+
+@contextmanager
+def at_most(threads: int) -> Iterator[None]:
+    """Calls of the native core from this thread use so many threads meanwhile, if they do not say how many; 0: any."""
+    if not threads or backend.extension is None:
+        yield
+        return
+    before = backend.extension.set_own_threads(threads)
+    try:
+        yield
+    finally:
+        backend.extension.set_own_threads(before)
 
 
 def threads_for(wish: str, cores: int) -> int:

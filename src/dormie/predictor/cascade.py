@@ -15,6 +15,7 @@ from dormie.machine.typing import Integers, Positions
 from dormie.methods.base import NO_ROWS
 from dormie.numerics import backend
 from dormie.numerics.reference import blocks
+from dormie.numerics.threads import at_most
 from dormie.plan.cascade import Cascade
 from dormie.predictor.room import Room
 
@@ -31,16 +32,17 @@ class CascadeResult(NamedTuple):
 
 def run(cascade: Cascade, rows: Any, threads: int = 0) -> CascadeResult:
     """Pass checked rows through the stages. threads: of the native core; 0 for the default."""
-    if cascade.native is not None:
-        return _run_native(cascade, cascade.native, rows, threads)
-    if cascade.stages[-1].machine.kernel.is_python and _evaluates_again(cascade):
-        return _run_remembering(cascade, rows)
-    return run_in_python(cascade, rows)
+    with at_most(threads):
+        if cascade.native is not None:
+            return _run_native(cascade, cascade.native, rows)
+        if cascade.stages[-1].machine.kernel.is_python and _evaluates_again(cascade):
+            return _run_remembering(cascade, rows)
+        return run_in_python(cascade, rows)
 
 
-def _run_native(cascade: Cascade, native: backend.extension.Cascade, rows: Any, threads: int) -> CascadeResult:
+def _run_native(cascade: Cascade, native: backend.extension.Cascade, rows: Any) -> CascadeResult:
     """All stages in one call, and what they leave open by the last one, if it can finish that."""
-    answers, settled_by, evaluations, left = native.trace(rows, threads)
+    answers, settled_by, evaluations, left = native.trace(rows)
     if left is None:
         return CascadeResult(answers, settled_by, evaluations, NO_ROWS, NO_ROWS)
     last = cascade.stages[-1].finish(rows[left])
@@ -99,11 +101,12 @@ def fill(room: Room, cascade: Cascade, rows: Any, threads: int = 0) -> None:
     if native is None or room.array.dtype.hasobject:  # references are not written as bytes
         room.write(run(cascade, rows, threads).answers)
         return
-    left = native.predict(rows, room.table, room.array, threads)
-    if left is not None:
-        last = cascade.stages[-1].finish(rows[left])
-        assert last is not None  # every plan ends in a stage that settles all rows
-        room.write(last.answers, left)
+    with at_most(threads):
+        left = native.predict(rows, room.table, room.array)
+        if left is not None:
+            last = cascade.stages[-1].finish(rows[left])
+            assert last is not None  # every plan ends in a stage that settles all rows
+            room.write(last.answers, left)
 
 
 def in_one_call(cascade: Cascade) -> Callable[[Any, int], npt.NDArray[Any] | None]:

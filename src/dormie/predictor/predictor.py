@@ -21,6 +21,7 @@ from dormie.machine.typing import Integers
 from dormie.methods.base import CertifiedStage, certified_among
 from dormie.methods.dense import Dense
 from dormie.numerics.reference import settled_between
+from dormie.numerics.threads import at_most
 from dormie.plan import file
 from dormie.plan.explain import explain
 from dormie.plan.plan import Plan
@@ -167,7 +168,8 @@ class Predictor(FittedEstimator):
         end = time.perf_counter() + _seconds(deadline)
         rows = check_rows(X, machine)
         require_finite_vectors(rows, machine)
-        answers, settled = answers_by(end, self.plan, rows, self._answer_of_bias)
+        with at_most(self.threads):
+            answers, settled = answers_by(end, self.plan, rows, self._answer_of_bias)
         return Answers(machine.rule.labels(answers), settled)
 
     def _checked(self, X: Any, out: npt.NDArray[Any] | None, threads: int) -> npt.NDArray[Any]:
@@ -327,11 +329,12 @@ class Predictor(FittedEstimator):
         """
         machine, rule = self.plan.machine, self.plan.machine.rule
         rows = check_rows(X, machine)
-        outputs, radius = self._dense.full_sum.interval(rows)
-        answers = rule.answer(outputs)
-        close = np.flatnonzero(~settled_between(machine, rows, outputs - radius, outputs + radius))
-        if len(close):
-            answers[close] = self._dense.decide(some(rows, close)).answers
+        with at_most(self.threads):
+            outputs, radius = self._dense.full_sum.interval(rows)
+            answers = rule.answer(outputs)
+            close = np.flatnonzero(~settled_between(machine, rows, outputs - radius, outputs + radius))
+            if len(close):
+                answers[close] = self._dense.decide(some(rows, close)).answers
         return rule.labels(answers), rule.decision(outputs)
 
     @available(lambda self: self._why_no_anomalies)
@@ -377,7 +380,8 @@ class Predictor(FittedEstimator):
         if not 0 <= most <= rows.shape[0]:
             raise ValueError(f"k must be between 0 and the number of rows, {rows.shape[0]:,}; got {most}")
         require_finite_vectors(rows, machine)
-        found, outputs = least_outputs(self.plan.cascade, self._dense, rows, most)
+        with at_most(self.threads):
+            found, outputs = least_outputs(self.plan.cascade, self._dense, rows, most)
         return Anomalies(found, outputs + self.offset_)
 
     def interval(self, X: Any, budget: int | None = None) -> tuple[Floats, Floats]:
@@ -406,7 +410,8 @@ class Predictor(FittedEstimator):
         """
         machine = self.plan.machine
         most = machine.n_points if budget is None else _evaluations(budget)
-        low, high = anytime.interval(self._stages_for(most), check_rows(X, machine), most)
+        with at_most(self.threads):
+            low, high = anytime.interval(self._stages_for(most), check_rows(X, machine), most)
         return (low[:, 0], high[:, 0]) if low.shape[1] == 1 else (low, high)
 
     def anytime(self, x: Any) -> Iterator[Step]:
@@ -460,7 +465,7 @@ class Predictor(FittedEstimator):
         ValueError
             If rows are NaN, infinite, or of the wrong shape.
         """
-        found = cascade.run(self.plan.cascade, check_rows(X, self.plan.machine))
+        found = cascade.run(self.plan.cascade, check_rows(X, self.plan.machine), self.threads)
         names = np.array([*(stage.name for stage in self.plan.stages), "source"])
         count = len(found.answers)
         by = np.array(np.broadcast_to(found.settled_by, count))
