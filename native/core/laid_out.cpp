@@ -16,9 +16,10 @@ constexpr ptrdiff_t numbers_prepared = 1 << 15;  // the same of rows that meet a
 
 // Sums as the instruction set has them.
 struct Fast {
-    static void project(const PreparationStep &step, const double *x, ptrdiff_t count, ptrdiff_t x_stride, double *to,
-                        ptrdiff_t to_stride) {
-        row_ops().project(x, count, x_stride, step.columns, step.values, step.stride, step.result, to, to_stride);
+    static void project(const PreparationStep &step, const double *x, ptrdiff_t count, ptrdiff_t x_stride,
+                        const int32_t *nonzeros, double *sums, double *to, ptrdiff_t to_stride) {
+        row_ops().project(x, count, x_stride, nonzeros, step.columns, step.values, step.stride, sums);
+        for (ptrdiff_t r = 0; r < count; r++) std::copy_n(sums + r * step.stride, step.result, to + r * to_stride);
     }
     static void measure(const double *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
         row_ops().measure_wide(x, count, d, squares, nonzeros);

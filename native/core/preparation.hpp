@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/rows.hpp"
 
 namespace dormie {
@@ -59,7 +60,11 @@ template <class Arithmetic> class Preparing {
           b_(size_t(most * preparation.widest)),
           errors_(size_t(most)),
           squares_(size_t(most)),
-          nonzeros_(size_t(most)) {}
+          nonzeros_(size_t(most)) {
+        ptrdiff_t stride = 0;
+        for (const PreparationStep &step : p_.steps) stride = std::max(stride, step.stride);
+        sums_ = Aligned<double>::unwritten(size_t(most * stride));
+    }
 
     // Of rows one below the other, none of which is the first of `first` or later where a number is not finite.
     // sparse: whether to divide as scikit-learn does where rows are sparse. The result stays until the next call.
@@ -74,6 +79,8 @@ template <class Arithmetic> class Preparing {
         for (const PreparationStep &step : p_.steps) {
             const ptrdiff_t wider = width + step.result - step.columns;
             for (int r = 0; r < count; r++) pass_through(step, now + r * width, width, to + r * wider);
+            const bool measured = now == x && step.columns == width;
+            if (step.kind == StepKind::projection && !measured) measure(step, now + step.at, count, width);
             change(step, now, width, count, sparse, to, wider);
             now = to;
             std::swap(from, to);
@@ -98,10 +105,9 @@ template <class Arithmetic> class Preparing {
     void change(const PreparationStep &step, const double *x, ptrdiff_t width, int count, bool sparse, double *to,
                 ptrdiff_t wider) {
         if (step.kind == StepKind::projection) {
-            const bool whole = step.columns == width;
-            if (whole) Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
-            for (int r = 0; r < count; r++) count_products(step, x + r * width + step.at, whole, size_t(r));
-            return Arithmetic::project(step, x + step.at, count, width, to + step.at, wider);
+            for (int r = 0; r < count; r++) count_products(step, size_t(r));
+            return Arithmetic::project(step, x + step.at, count, width, nonzeros_.data(), sums_.get(), to + step.at,
+                                       wider);
         }
         for (int r = 0; r < count; r++)
             change_row(step, x + r * width + step.at, sparse, to + r * wider + step.at, errors_[size_t(r)]);
@@ -167,13 +173,17 @@ template <class Arithmetic> class Preparing {
         if (errors > 0 && !(nearest > 1.01 * unit * errors)) errors = infinity;
     }
 
+    // The columns that a step changes.
+    void measure(const PreparationStep &step, const double *x, int count, ptrdiff_t width) {
+        if (step.columns == width) return Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
+        for (int r = 0; r < count; r++)
+            Arithmetic::measure(x + r * width, 1, step.columns, squares_.data() + r, nonzeros_.data() + r);
+    }
+
     // With k non-zeros a sum in any order is off by at most k + 1 units of the sum of its terms' sizes.
-    // measured: whether the row has been.
-    void count_products(const PreparationStep &step, const double *x, bool measured, size_t r) {
-        ptrdiff_t nonzeros = nonzeros_[r];
-        if (!measured) nonzeros = step.columns - std::count(x, x + step.columns, 0.0);
-        const double size = measured ? up(squares_[r]) : length(x, step.columns);
-        errors_[r] = std::fmax(1.0, step.stretch) * errors_[r] + step.stretch * (double(nonzeros) + 2) * size;
+    void count_products(const PreparationStep &step, size_t r) {
+        errors_[r] =
+            std::fmax(1.0, step.stretch) * errors_[r] + step.stretch * (double(nonzeros_[r]) + 2) * up(squares_[r]);
     }
 
     // An upper bound on a length, given its square up to rounding.
@@ -192,6 +202,7 @@ template <class Arithmetic> class Preparing {
     const Preparation p_;
     std::vector<double> a_, b_, errors_, squares_;
     std::vector<int32_t> nonzeros_;
+    Aligned<double> sums_;  // of a projection, with its matrix's stride
 };
 
 }  // namespace dormie

@@ -214,6 +214,8 @@ class KeptPreparation {
         preparation.may_be_nan = may_be_nan_ ? may_be_nan_->data() : nullptr;
     }
 
+    KeptPreparation(const KeptPreparation &) = delete;
+
     Preparation preparation;
 
   private:
@@ -254,14 +256,14 @@ class KeptPreparation {
     // The rows of a matrix in whole vectors.
     const double *padded(PreparationStep &step, const double *matrix) {
         step.stride = (step.result + 7) / 8 * 8;
-        std::vector<double> &room = matrices_.emplace_back(size_t(step.columns * step.stride));
+        const Aligned<double> &room = matrices_.emplace_back(size_t(step.columns * step.stride));
         for (ptrdiff_t j = 0; j < step.columns; j++)
-            std::copy_n(matrix + j * step.result, step.result, room.data() + j * step.stride);
-        return room.data();
+            std::copy_n(matrix + j * step.result, step.result, room.get() + j * step.stride);
+        return room.get();
     }
 
     std::vector<std::pair<Vector, Counts>> kept_;
-    std::vector<std::vector<double>> matrices_;
+    std::vector<Aligned<double>> matrices_;
     const std::optional<Bytes> may_be_nan_;
 };
 
