@@ -145,21 +145,19 @@ template <class T, int most, class Body> inline void each_width(MatrixPart<T> pa
         of_width<most>((part.stride - k) / N, [&](auto width) { body(width, part, to + k); });
 }
 
-// The numbers of a row as T: where they are, or in `room`.
-inline const double *numbers_as(const double *x, int, double *) { return x; }
-inline const float *numbers_as(const double *x, int n, float *room) {
-    for (int j = 0; j < n; j++) room[j] = float(x[j]);
+// The numbers as T: where they are, or in `room`. Rows begin `step` apart then.
+inline const double *numbers_as(const double *x, ptrdiff_t, int, double *, ptrdiff_t &) { return x; }
+inline const float *numbers_as(const double *x, ptrdiff_t x_stride, int n, float *room, ptrdiff_t &step) {
+    step = dormie::projected_columns;
+    for (int r = 0; r < projected_rows; r++)
+        for (int j = 0; j < n; j++) room[r * step + j] = float(x[r * x_stride + j]);
     return room;
 }
 
-template <class T> void project_groups(const double *x, ptrdiff_t x_stride, const MatrixPart<T> &part, T *to) {
-    T room[projected_rows][dormie::projected_columns];
-    const T *numbers = nullptr;
-    for (int r = 0; r < projected_rows; r++) {
-        const T *row = numbers_as(x + r * x_stride, part.columns, room[r]);
-        if (r == 0) numbers = row;
-    }
-    const ptrdiff_t step = std::is_same_v<T, double> ? x_stride : dormie::projected_columns;
+template <class T> void project_group_of(const double *x, ptrdiff_t x_stride, const MatrixPart<T> &part, T *to) {
+    T room[projected_rows * dormie::projected_columns];
+    ptrdiff_t step = x_stride;
+    const T *numbers = numbers_as(x, x_stride, part.columns, room, step);
     each_width<T, grouped_vectors>(part, to, [&](auto width, const MatrixPart<T> &some, T *sums) {
         project_group<T, width>(numbers, step, some, sums);
     });
@@ -192,7 +190,7 @@ void project_rows(const double *x, ptrdiff_t count, ptrdiff_t x_stride, const in
                                  from == 0};
         for (ptrdiff_t r = 0; r < count;) {
             const bool grouped = r + R <= count && !lists_pay(nonzeros + r, columns);
-            if (grouped) project_groups<T>(x + r * x_stride + from, x_stride, part, to + r * stride);
+            if (grouped) project_group_of<T>(x + r * x_stride + from, x_stride, part, to + r * stride);
             for (const ptrdiff_t end = r + R <= count ? r + R : count; r < end; r++)
                 if (!grouped) project_row<T>(x + r * x_stride + from, part, to + r * stride);
         }
