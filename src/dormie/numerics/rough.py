@@ -1,10 +1,10 @@
-"""Which rows are prepared roughly: their last projection, where it is large, is worked out in float32, in half the time.
+"""Which rows are prepared roughly: their last projection, if it is large, is in float32, which takes half the time.
 
-Stages that leave open what is close take rows so: in the native core alone. The projected row is off by more then. That
-is counted among its errors, and the margin, a function of them, keeps every answer right; but a margin as large as the
-outputs would leave all rows open. Products in float32 lose much where large numbers cancel, and the outputs of a machine
-with large weights move much for it. So there is a limit for each machine, and every row whose error is above it is
-projected in float64. An error is told from the row alone: neither its batch nor the stage changes the row's numbers.
+Stages that leave open what is close take rows so, in the native core alone. The projected row is off by more then. That
+is counted among its errors, and the margin, a function of them, keeps every answer right. But a margin as large as the
+outputs would leave all rows open: products in float32 lose much where large numbers cancel, and the outputs of a
+machine with large weights move much for it. So each machine has a limit, and a row whose error is above it is projected
+in float64. An error is told from the row alone: neither its batch nor the stage changes the row's numbers.
 """
 
 from __future__ import annotations
