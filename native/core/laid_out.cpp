@@ -16,9 +16,19 @@ constexpr ptrdiff_t numbers_prepared = 1 << 15;  // the same of rows that meet a
 
 // Sums as the instruction set has them.
 struct Fast {
-    static void project(const PreparationStep &step, const double *x, ptrdiff_t count, ptrdiff_t x_stride, double *to,
-                        ptrdiff_t to_stride) {
-        row_ops().project(x, count, x_stride, step.columns, step.values, step.stride, step.result, to, to_stride);
+    static void project(const PreparationStep &step, bool rough, const double *x, ptrdiff_t count, ptrdiff_t x_stride,
+                        const int32_t *nonzeros, const ProjectionSums &sums, double *to, ptrdiff_t to_stride) {
+        if (rough)
+            row_ops().project_narrow(x, count, x_stride, nonzeros, step.columns, step.in_float, step.float_stride,
+                                     sums.narrow.get());
+        else
+            row_ops().project(x, count, x_stride, nonzeros, step.columns, step.values, step.stride, sums.wide.get());
+        for (ptrdiff_t r = 0; r < count; r++, to += to_stride) {
+            if (rough)
+                std::copy_n(sums.narrow.get() + r * step.float_stride, step.result, to);
+            else
+                std::copy_n(sums.wide.get() + r * step.stride, step.result, to);
+        }
     }
     static void measure(const double *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
         row_ops().measure_wide(x, count, d, squares, nonzeros);
@@ -82,7 +92,7 @@ void LaidOut::read(const Rows &rows, ptrdiff_t from, int count) {
             rows.require_finite(from + r);
     }
     for (int r = 0; r < count && needs_shares(machine_.kernel); r++) require_no_negatives(r);
-    set_traits(count);
+    set_traits(0, count);
 }
 
 void LaidOut::require_no_negatives(int r) const {
@@ -146,18 +156,18 @@ void LaidOut::read_wide(ptrdiff_t from, int r, int count) {
     if (forms_.narrow) row_ops().narrow(NumberType::float64, x, count * d, narrow_.get() + at);
 }
 
-void LaidOut::set_traits(int count) {
+void LaidOut::set_traits(int from, int to) {
     const Kernel &kernel = machine_.kernel;
     bool any_far = false;
-    for (int r = 0; r < count; r++) norms_[r] = std::sqrt(squares_[r]);  // apart: several at once
-    for (int r = 0; r < count; r++) {
+    for (int r = from; r < to; r++) norms_[r] = std::sqrt(squares_[r]);  // apart: several at once
+    for (int r = from; r < to; r++) {
         const ScaleOffset terms = row_terms(kernel, squares_[r]);
         const bool far = far_out(kernel, squares_[r]);
         traits_[r] = {norms_[r], nonzeros_[r], terms.scale, terms.offset, far, false};
         if (machine_.preparation) traits_[r].reach = machine_.preparation->reach(norms_[r], reaches_[r]);
         any_far |= far;
     }
-    for (int r = 0; (any_far || kernel.normalized) && r < count; r++) {
+    for (int r = from; (any_far || kernel.normalized) && r < to; r++) {
         if (kernel.normalized) traits_[r].lost = lost(r);
         if (traits_[r].far) set_to_zero(r);
     }
@@ -186,7 +196,7 @@ void LaidOut::set_to_zero(int r) {
 const double *LaidOut::before_map(const Rows &rows, ptrdiff_t from, int count, double *room) const {
     if (!machine_.preparation) return rows.wide(from, count, room);
     if (!prepare_) prepare_ = std::make_unique<Prepare>(*machine_.preparation, several_rows(machine_, capacity_));
-    return prepare_->steps.run(rows.wide(from, count, prepare_->room.data()), count, from, false);
+    return prepare_->steps.run(rows.wide(from, count, prepare_->room.data()), count, from, false, most_rough());
 }
 
 const double *LaidOut::read_again(ptrdiff_t number, double *room) const {
@@ -194,6 +204,11 @@ const double *LaidOut::read_again(ptrdiff_t number, double *room) const {
     if (!machine_.center) return x;
     row_ops().map(x, 1, machine_.features, machine_.center, machine_.scale, machine_.inverse, room);
     return room;
+}
+
+void LaidOut::prepare_again(int r) {
+    read_wide(numbers_[r] - r, r, 1);
+    set_traits(r, r + 1);
 }
 
 void LaidOut::drop_last() {
@@ -212,6 +227,7 @@ void LaidOut::add(const LaidOut &other, int r) {
     source_ = other.source_;
     numbers_[at] = other.numbers_[r];
     traits_[at] = other.traits_[r];
+    if (most_rough() != other.most_rough()) return prepare_again(at);
     if (forms_.listed) return lists_.append(other.lists_[r]);
     narrow_at_ = forms_.narrow ? narrow_.get() : nullptr;
     wide_at_ = forms_.wide ? wide_.get() : nullptr;

@@ -14,9 +14,9 @@
 namespace dormie {
 
 // The forms that a stage reads rows in: all coordinates in float or in double; or the non-zeros alone, which all stages
-// of a machine with sparse points read, and no others.
+// of a machine with sparse points read, and no others. Rough: rows may be prepared so (numerics/rough.py).
 struct Forms {
-    bool narrow = false, wide = false, listed = false;
+    bool narrow = false, wide = false, listed = false, rough = false;
 };
 
 // A block of rows, one below the other. Either consecutive ones, read from where they lie; or some that are left of
@@ -58,12 +58,16 @@ class LaidOut {
     void read_wide(ptrdiff_t from, int r, int count);
     void read_all(ptrdiff_t from, int count);
     void read_lists(ptrdiff_t from, int count);
-    // Of the first rows, once they are measured.
-    void set_traits(int count);
+    // Of rows from, ..., to - 1, once they are measured.
+    void set_traits(int from, int to);
     void set_to_zero(int r);
     void require_no_negatives(int r) const;
     template <class T> void require_no_negatives(int r) const;
     bool lost(int r) const;
+    // The most error of a projection in float.
+    double most_rough() const { return forms_.rough ? machine_.most_rough_error : 0; }
+    // Row r, of a block whose rows are prepared more roughly or less.
+    void prepare_again(int r);
     // A row in double, read and mapped again.
     const double *read_again(ptrdiff_t number, double *room) const;
     // Rows in double before the input map: prepared, or where they lie, or in `room`.

@@ -36,6 +36,7 @@ struct Machine {
     Margin margin;
     SparsePoints sparse = {};
     const Preparation *preparation = nullptr;  // what is done to rows before the input map, or null
+    double most_rough_error = 0;               // of rows that are prepared roughly: see numerics/rough.py
 
     // Of a row, before it is prepared.
     ptrdiff_t columns() const { return preparation ? preparation->columns : features; }

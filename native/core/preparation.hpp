@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/rows.hpp"
 
 namespace dormie {
@@ -27,6 +28,31 @@ struct PreparationStep {
     double first, second;  // what is missing; low and high; which norm; the threshold
     double stretch;        // bound on by how much the step stretches a row; of a matrix, its Frobenius norm
     ptrdiff_t stride = 0;  // of the matrix: whole vectors, filled up with zeros
+    // The matrix in float, where rows may be projected so (numerics/rough.py), or null.
+    const float *in_float = nullptr;
+    ptrdiff_t float_stride = 0;
+    double stretch_after = 1;  // of all steps behind it
+
+    // A bound on the error of a projection in float, in units of 2^-53, given the row's length: what is added to is
+    // rounded in chunks of columns and then once for each, a term thrice before. A number below float's normal range is
+    // lost. Of matrices as `may_be_in_float` says.
+    double float_error(ptrdiff_t nonzeros, double length) const {
+        const ptrdiff_t chunks = (columns + projected_columns - 1) / projected_columns;
+        const double chain = double(std::min<ptrdiff_t>(nonzeros, projected_columns) + chunks + 3);
+        const double lost = 0x1p-71 * double(columns) * std::sqrt(double(result)) * (length + stretch + 1);
+        return 1.01 * 0x1p29 * chain * stretch * length + lost;
+    }
+
+    // Chains of roundings stay far below 2^24, and numbers in the range of floats.
+    bool may_be_in_float() const {
+        return kind == StepKind::projection && columns < 1 << 20 && stretch > 0x1p-20 && stretch < 0x1p20;
+    }
+};
+
+// What projections add up to, before it is written to rows: room for the most rows, with the matrix's stride.
+struct ProjectionSums {
+    Aligned<double> wide;
+    Aligned<float> narrow;
 };
 
 struct Preparation {
@@ -59,11 +85,21 @@ template <class Arithmetic> class Preparing {
           b_(size_t(most * preparation.widest)),
           errors_(size_t(most)),
           squares_(size_t(most)),
-          nonzeros_(size_t(most)) {}
+          nonzeros_(size_t(most)),
+          rough_(size_t(most)) {
+        ptrdiff_t stride = 0, float_stride = 0;
+        for (const PreparationStep &step : p_.steps) {
+            stride = std::max(stride, step.stride);
+            float_stride = std::max(float_stride, step.float_stride);
+        }
+        sums_.wide = Aligned<double>::unwritten(size_t(most * stride));
+        sums_.narrow = Aligned<float>::unwritten(size_t(most * float_stride));
+    }
 
     // Of rows one below the other, none of which is the first of `first` or later where a number is not finite.
-    // sparse: whether to divide as scikit-learn does where rows are sparse. The result stays until the next call.
-    const double *run(const double *x, int count, ptrdiff_t first, bool sparse) {
+    // sparse: whether to divide as scikit-learn does where rows are sparse. most_rough: the most error with which a
+    // projection is in float (see most_rough_error). The result stays until the next call.
+    const double *run(const double *x, int count, ptrdiff_t first, bool sparse, double most_rough = 0) {
         ptrdiff_t width = p_.columns;
         std::fill_n(errors_.data(), count, 0.0);
         Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
@@ -74,7 +110,12 @@ template <class Arithmetic> class Preparing {
         for (const PreparationStep &step : p_.steps) {
             const ptrdiff_t wider = width + step.result - step.columns;
             for (int r = 0; r < count; r++) pass_through(step, now + r * width, width, to + r * wider);
-            change(step, now, width, count, sparse, to, wider);
+            const bool measured = now == x && step.columns == width;
+            if (step.kind == StepKind::projection && !measured) measure(step, now + step.at, count, width);
+            if (step.kind == StepKind::projection)
+                project(step, now + step.at, width, count, most_rough, to + step.at, wider);
+            else
+                change(step, now, width, count, sparse, to, wider);
             now = to;
             std::swap(from, to);
             width = wider;
@@ -97,14 +138,19 @@ template <class Arithmetic> class Preparing {
 
     void change(const PreparationStep &step, const double *x, ptrdiff_t width, int count, bool sparse, double *to,
                 ptrdiff_t wider) {
-        if (step.kind == StepKind::projection) {
-            const bool whole = step.columns == width;
-            if (whole) Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
-            for (int r = 0; r < count; r++) count_products(step, x + r * width + step.at, whole, size_t(r));
-            return Arithmetic::project(step, x + step.at, count, width, to + step.at, wider);
-        }
         for (int r = 0; r < count; r++)
             change_row(step, x + r * width + step.at, sparse, to + r * wider + step.at, errors_[size_t(r)]);
+    }
+
+    // Rows side by side that are all projected in double, or all in float.
+    void project(const PreparationStep &step, const double *x, ptrdiff_t width, int count, double most_rough,
+                 double *to, ptrdiff_t wider) {
+        for (int r = 0; r < count; r++) count_products(step, size_t(r), most_rough);
+        for (int r = 0, end; r < count; r = end) {
+            for (end = r + 1; end < count && rough_[size_t(end)] == rough_[size_t(r)];) end++;
+            Arithmetic::project(step, rough_[size_t(r)], x + r * width, end - r, width, nonzeros_.data() + r, sums_,
+                                to + r * wider, wider);
+        }
     }
 
     static void change_row(const PreparationStep &step, const double *x, bool sparse, double *to, double &errors) {
@@ -167,13 +213,23 @@ template <class Arithmetic> class Preparing {
         if (errors > 0 && !(nearest > 1.01 * unit * errors)) errors = infinity;
     }
 
+    // The columns that a step changes.
+    void measure(const PreparationStep &step, const double *x, int count, ptrdiff_t width) {
+        if (step.columns == width) return Arithmetic::measure(x, count, width, squares_.data(), nonzeros_.data());
+        for (int r = 0; r < count; r++)
+            Arithmetic::measure(x + r * width, 1, step.columns, squares_.data() + r, nonzeros_.data() + r);
+    }
+
     // With k non-zeros a sum in any order is off by at most k + 1 units of the sum of its terms' sizes.
-    // measured: whether the row has been.
-    void count_products(const PreparationStep &step, const double *x, bool measured, size_t r) {
-        ptrdiff_t nonzeros = nonzeros_[r];
-        if (!measured) nonzeros = step.columns - std::count(x, x + step.columns, 0.0);
-        const double size = measured ? up(squares_[r]) : length(x, step.columns);
-        errors_[r] = std::fmax(1.0, step.stretch) * errors_[r] + step.stretch * (double(nonzeros) + 2) * size;
+    //
+    // Margins count the errors twice: once for the source, which never projects in float. So a row of which that is
+    // done has the mean of the source's errors and its own. What follows such a projection is arithmetic alone, and
+    // what holds of both errors then holds of their mean.
+    void count_products(const PreparationStep &step, size_t r, double most_rough) {
+        const double size = up(squares_[r]), own = step.stretch * (double(nonzeros_[r]) + 2) * size;
+        const double in_float = step.in_float ? step.float_error(nonzeros_[r], size) : infinity;
+        rough_[r] = in_float * step.stretch_after <= most_rough;
+        errors_[r] = std::fmax(1.0, step.stretch) * errors_[r] + (rough_[r] ? (own + in_float) / 2 : own);
     }
 
     // An upper bound on a length, given its square up to rounding.
@@ -192,6 +248,8 @@ template <class Arithmetic> class Preparing {
     const Preparation p_;
     std::vector<double> a_, b_, errors_, squares_;
     std::vector<int32_t> nonzeros_;
+    std::vector<uint8_t> rough_;  // whether a row is projected in float
+    ProjectionSums sums_;
 };
 
 }  // namespace dormie

@@ -70,7 +70,7 @@ class Champion::Proof final : public Stage {
     }
 
     const Machine &machine() const override { return c_.machine_; }
-    Forms forms() const override { return {true, false}; }
+    Forms forms() const override { return {.narrow = true, .rough = true}; }
     // A block of each class, as far as there is room.
     int rows_at_once() const override {
         const ptrdiff_t classes = c_.machine_.rule.classes;

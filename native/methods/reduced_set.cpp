@@ -250,7 +250,7 @@ class ReducedSet::Levels final : public Stage {
     }
 
     const Machine &machine() const override { return s_.machine_; }
-    Forms forms() const override { return {true, false}; }
+    Forms forms() const override { return {.narrow = true, .rough = true}; }
     int rows_at_once() const override { return dormie::rows_at_once(s_.machine_, s_.packed_.panels); }
     double work(ptrdiff_t rows) const override { return s_.work(rows); }
     std::unique_ptr<Pass> pass(int rows) const override { return std::make_unique<Walk>(*this, rows); }

@@ -14,8 +14,8 @@ constexpr int together = 4;  // points
 
 // Sums one product after the other.
 struct InOrder {
-    static void project(const PreparationStep &step, const double *x, ptrdiff_t count, ptrdiff_t x_stride, double *to,
-                        ptrdiff_t to_stride) {
+    static void project(const PreparationStep &step, bool, const double *x, ptrdiff_t count, ptrdiff_t x_stride,
+                        const int32_t *, const ProjectionSums &, double *to, ptrdiff_t to_stride) {
         for (ptrdiff_t r = 0; r < count; r++, x += x_stride, to += to_stride) {
             std::fill_n(to, step.result, 0.0);
             for (ptrdiff_t j = 0; j < step.columns; j++) {

@@ -207,12 +207,18 @@ class KeptPreparation {
             add(&numbers(k, 0), nb::cast<Vector>(values[k]), nb::cast<Counts>(which[k]), width);
             widest = std::max(widest, width);
         }
+        project_last_in_float();
         preparation.columns = columns;
         preparation.result = width;
         preparation.widest = widest;
         preparation.unit_error = unit_error;
         preparation.may_be_nan = may_be_nan_ ? may_be_nan_->data() : nullptr;
     }
+
+    KeptPreparation(const KeptPreparation &) = delete;
+
+    // Whether a projection of rows may be in float.
+    bool may_be_rough() const { return in_float_.get(); }
 
     Preparation preparation;
 
@@ -254,14 +260,35 @@ class KeptPreparation {
     // The rows of a matrix in whole vectors.
     const double *padded(PreparationStep &step, const double *matrix) {
         step.stride = (step.result + 7) / 8 * 8;
-        std::vector<double> &room = matrices_.emplace_back(size_t(step.columns * step.stride));
+        const Aligned<double> &room = matrices_.emplace_back(size_t(step.columns * step.stride));
         for (ptrdiff_t j = 0; j < step.columns; j++)
-            std::copy_n(matrix + j * step.result, step.result, room.data() + j * step.stride);
-        return room.data();
+            std::copy_n(matrix + j * step.result, step.result, room.get() + j * step.stride);
+        return room.get();
     }
 
+    // The last projection, if it is large and followed by arithmetic alone.
+    void project_last_in_float() {
+        auto step = preparation.steps.rbegin();
+        double stretch_after = 1;
+        for (; step != preparation.steps.rend() && step->kind <= StepKind::add; ++step)
+            stretch_after *= std::max(step->stretch, 1.0);
+        if (step == preparation.steps.rend() || !step->may_be_in_float()) return;
+        if (step->columns * step->result < worth_float) return;
+        step->float_stride = (step->result + 15) / 16 * 16;
+        in_float_ = Aligned<float>(size_t(step->columns * step->float_stride));
+        for (ptrdiff_t j = 0; j < step->columns; j++)
+            for (ptrdiff_t k = 0; k < step->result; k++)
+                in_float_[size_t(j * step->float_stride + k)] = float(step->values[j * step->stride + k]);
+        step->in_float = in_float_.get();
+        step->stretch_after = stretch_after;
+    }
+
+    // Products of a row from which float saves a good part of the time of a plan.
+    static constexpr ptrdiff_t worth_float = 1 << 12;
+
     std::vector<std::pair<Vector, Counts>> kept_;
-    std::vector<std::vector<double>> matrices_;
+    std::vector<Aligned<double>> matrices_;
+    Aligned<float> in_float_;
     const std::optional<Bytes> may_be_nan_;
 };
 
@@ -329,7 +356,8 @@ class KeptParts {
 class Kept : public KeptParts {
   public:
     Kept(const Numbers &kernel, const Numbers &rule, Matrix points, Matrix weights, Vector bias, Vector center,
-         Vector scale, const Numbers &margin, std::shared_ptr<const KeptPreparation> preparation)
+         Vector scale, const Numbers &margin, std::shared_ptr<const KeptPreparation> preparation,
+         double most_rough_error)
         : KeptParts(kernel, rule, points.shape(0), points.shape(1), weights, bias, center, scale, margin),
           points_(points),
           preparation_(std::move(preparation)) {
@@ -338,7 +366,11 @@ class Kept : public KeptParts {
         if (preparation_->preparation.result != machine.features)
             throw nb::value_error("the preparation does not fit the points");
         machine.preparation = &preparation_->preparation;
+        if (preparation_->may_be_rough()) machine.most_rough_error = most_rough_error;
     }
+
+    // Rows as stages read them, mapped and in double, and their reaches. rough: whether as stages do that take them so.
+    std::tuple<NewOutputs, NewArray<double, 1>> laid_out(const Rows &rows, bool rough, int threads) const;
 
   private:
     const Matrix points_;

@@ -3,8 +3,11 @@
 #include <nanobind/stl/vector.h>
 #include <utility>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 
+#include "core/blocks.hpp"
 #include "python/bind.hpp"
 #include "simd/dispatch.hpp"
 #include "simd/ops.hpp"
@@ -52,6 +55,25 @@ nb::typed<nb::dict, nb::str, nb::object> native_info() {
 
 }  // namespace
 
+std::tuple<NewOutputs, NewArray<double, 1>> Kept::laid_out(const Rows &rows, bool rough, int threads) const {
+    constexpr int most = 256;
+    const ptrdiff_t d = machine.features;
+    double *mapped, *reaches;
+    auto matrix = new_array(mapped, rows.n, d);
+    auto vector = new_array(reaches, rows.n);
+    const Forms forms{.narrow = false, .wide = true, .listed = false, .rough = rough};
+    auto make = [](int count) { return std::make_unique<int>(count); };
+    run_on(machine, rows, threads, [&](Team &team) {
+        each_block(machine, forms, rows, most, team, make, [&](const LaidOut &block, int &) {
+            for (int r = 0; r < block.count(); r++) {
+                std::copy_n(block.row<double>(r), d, mapped + block.number(r) * d);
+                reaches[block.number(r)] = block.traits(r).reach;
+            }
+        });
+    });
+    return {matrix, vector};
+}
+
 }  // namespace dormie
 
 // For threadpoolctl, which looks libraries up by their symbols.
@@ -68,11 +90,14 @@ NB_MODULE(_native, m) {
         .def(nb::init<ptrdiff_t, Matrix, const nb::typed<nb::list, Vector> &, const nb::typed<nb::list, Counts> &,
                       double, std::optional<Bytes>>(),
              "columns"_a, "numbers"_a, "values"_a, "which"_a, "unit_error"_a, "may_be_nan"_a.none());
-    nb::class_<Kept>(m, "Machine", "A machine as the native core reads it; keeps its arrays alive.")
-        .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, Matrix, Matrix, Vector, Vector, Vector,
-                      const Kept::Numbers &, std::shared_ptr<const KeptPreparation>>(),
-             "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(), "margin"_a,
-             "preparation"_a.none() = nb::none());
+    nb::class_<Kept> machine(m, "Machine", "A machine as the native core reads it; keeps its arrays alive.");
+    machine.def(nb::init<const Kept::Numbers &, const Kept::Numbers &, Matrix, Matrix, Vector, Vector, Vector,
+                         const Kept::Numbers &, std::shared_ptr<const KeptPreparation>, double>(),
+                "kernel"_a, "rule"_a, "points"_a, "weights"_a, "bias"_a, "center"_a.none(), "scale"_a.none(),
+                "margin"_a, "preparation"_a.none() = nb::none(), "most_rough_error"_a = 0.0);
+    bind_rows(machine, "laid_out", &Kept::laid_out,
+              "Rows as stages read them, mapped, and their reaches. rough: as stages that take rows prepared roughly.",
+              "rough"_a);
     nb::class_<KeptSparse>(m, "SparseMachine", "The same with sparse points: their values, columns and starts.")
         .def(nb::init<const Kept::Numbers &, const Kept::Numbers &, const KeptSparse::Points &, size_t, Matrix, Vector,
                       Vector, Vector, const Kept::Numbers &>(),

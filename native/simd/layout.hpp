@@ -39,95 +39,160 @@ void map_rows(const double *x, ptrdiff_t count, ptrdiff_t d, const double *cente
     }
 }
 
-// A matrix is fetched a part at a time, which stays in the first-level cache for several groups of rows.
-constexpr int projected_columns = 64, projected_rows = 4, projected_groups = 8;
-constexpr int projected_vectors = vector_bytes == 64 ? 4 : 2;
+// Every value is written, and what is 0 is written over by the next: no branch to mispredict.
+template <class S, class T> inline int list_each(const S *x, int from, int n, int32_t *index, T *value) {
+    int at = 0;
+    for (int k = from; k < n; k++) {
+        index[at] = k;
+        value[at] = T(x[k]);
+        at += value[at] != T(0);
+    }
+    return at;
+}
 
-// The columns in which some of several rows have a number other than 0: products with 0 change no sum. -0 is one.
-struct UsedColumns {
-    int32_t numbers[projected_columns + 1];
-    int count;
+#if defined(__AVX512VL__)
+inline int compress(__m512 v, int first, int32_t *index, float *value) {
+    const __m512i places = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __mmask16 kept = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    _mm512_storeu_ps(value, _mm512_maskz_compress_ps(kept, v));
+    _mm512_storeu_si512(index, _mm512_maskz_compress_epi32(kept, _mm512_add_epi32(places, _mm512_set1_epi32(first))));
+    return __builtin_popcount(kept);
+}
 
-    template <int several> void find(const double *x, ptrdiff_t x_stride, int columns) {
-        uint64_t any[projected_columns] = {};
-        for (int r = 0; r < several; r++) {
-            uint64_t bits[projected_columns];
-            memcpy(bits, x + r * x_stride, size_t(columns) * sizeof *bits);
-            for (int j = 0; j < columns; j++) any[j] |= bits[j];
-        }
-        count = 0;
-        for (int j = 0; j < columns; j++) {
-            numbers[count] = j;
-            count += any[j] != 0;
-        }
+inline int compress(const float *x, int first, int32_t *index, float *value) {
+    return compress(_mm512_loadu_ps(x + first), first, index, value);
+}
+
+inline __m256 narrowed(const double *x) { return _mm512_maskz_cvtpd_ps(__mmask8(0xff), _mm512_loadu_pd(x)); }
+inline int compress(const double *x, int first, int32_t *index, float *value) {
+    const __m512 low = _mm512_castps256_ps512(narrowed(x + first));
+    return compress(_mm512_insertf32x8(low, narrowed(x + first + 8), 1), first, index, value);
+}
+
+inline int compress(const double *x, int first, int32_t *index, double *value) {
+    const __m256i places = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512d v = _mm512_loadu_pd(x + first);
+    const __mmask8 kept = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_UQ);
+    _mm512_storeu_pd(value, _mm512_maskz_compress_pd(kept, v));
+    _mm256_storeu_epi32(index, _mm256_maskz_compress_epi32(kept, _mm256_add_epi32(places, _mm256_set1_epi32(first))));
+    return __builtin_popcount(kept);
+}
+
+template <class S, class T> int list_nonzeros(const S *x, int n, int32_t *index, T *value) {
+    constexpr int N = lanes<T>;
+    int at = 0, k = 0;
+    for (; k + N <= n; k += N) at += compress(x, k, index + at, value + at);
+    return at + list_each(x, k, n, index + at, value + at);
+}
+#else
+template <class S, class T> int list_nonzeros(const S *x, int n, int32_t *index, T *value) {
+    return list_each(x, 0, n, index, value);
+}
+#endif
+
+// Rows times a matrix, a part of the columns at a time: its rows stay in the first-level cache while those of `x` go
+// by. A part's sums begin at 0, and are added to those of the parts before it. Products with 0 change no sum.
+constexpr int projected_rows = 4, grouped_vectors = vector_bytes == 64 ? 4 : 2, listed_vectors = 8;
+
+template <class T> struct MatrixPart {
+    const T *rows;
+    ptrdiff_t stride;
+    int columns;
+    bool first;
+
+    template <int width> void keep(const Vec<T> *sums, T *to) const {
+        constexpr int N = lanes<T>;
+        for (int v = 0; v < width; v++) store(to + v * N, first ? sums[v] : load(to + v * N) + sums[v]);
     }
 };
 
-// Several rows times `width` vectors of the columns of a matrix, added to what is there unless it is the first part.
-// count: how many sums there are, if not as many as the vectors have.
-template <int several, int width>
-void project_some(const double *x, ptrdiff_t x_stride, const UsedColumns &used, const double *matrix, ptrdiff_t stride,
-                  double *to, ptrdiff_t to_stride, ptrdiff_t count, bool first) {
-    constexpr int N = lanes<double>;
-    const bool whole = count == width * N;
-    double room[several][width * N] = {};
-    Vec<double> sums[several][width] = {};
-    if (!first && !whole)
-        for (int r = 0; r < several; r++)
-            for (ptrdiff_t o = 0; o < count; o++) room[r][o] = to[r * to_stride + o];
-    if (!first)
-        for (int r = 0; r < several; r++)
-            for (int v = 0; v < width; v++) sums[r][v] = load((whole ? to + r * to_stride : room[r]) + v * N);
-    for (int i = 0; i < used.count; i++) {
-        const double *row = matrix + used.numbers[i] * stride;
-        Vec<double> weights[width];
-        for (int v = 0; v < width; v++) weights[v] = load(row + v * N);
-        for (int r = 0; r < several; r++)
-            for (int v = 0; v < width; v++) sums[r][v] += all(x[r * x_stride + used.numbers[i]]) * weights[v];
+// Several rows, with each of `width` vectors of sums.
+template <class T, int width> void project_group(const T *x, ptrdiff_t x_stride, const MatrixPart<T> &part, T *to) {
+    constexpr int R = projected_rows, N = lanes<T>;
+    Vec<T> sums[R][width] = {};
+    for (int j = 0; j < part.columns; j++) {
+        Vec<T> weights[width];
+        for (int v = 0; v < width; v++) weights[v] = load(part.rows + j * part.stride + v * N);
+        for (int r = 0; r < R; r++)
+            for (int v = 0; v < width; v++) sums[r][v] += all(x[r * x_stride + j]) * weights[v];
     }
-    for (int r = 0; r < several; r++)
-        for (int v = 0; v < width; v++) store((whole ? to + r * to_stride : room[r]) + v * N, sums[r][v]);
-    if (whole) return;
-    for (int r = 0; r < several; r++)
-        for (ptrdiff_t o = 0; o < count; o++) to[r * to_stride + o] = room[r][o];
+    for (int r = 0; r < R; r++) part.template keep<width>(sums[r], to + r * part.stride);
 }
 
-typedef void (*ProjectSome)(const double *, ptrdiff_t, const UsedColumns &, const double *, ptrdiff_t, double *,
-                            ptrdiff_t, ptrdiff_t, bool);
-template <int several> inline ProjectSome project_width(ptrdiff_t vectors) {
-    if constexpr (projected_vectors > 2) {
-        if (vectors >= 4) return project_some<several, 4>;
-        if (vectors == 3) return project_some<several, 3>;
+// One row, by its non-zeros.
+template <class T, int width>
+void project_list(const int32_t *index, const T *value, int count, const MatrixPart<T> &part, T *to) {
+    constexpr int N = lanes<T>;
+    Vec<T> sums[width] = {};
+    for (int i = 0; i < count; i++) {
+        const T *weights = part.rows + index[i] * part.stride;
+        for (int v = 0; v < width; v++) sums[v] += all(value[i]) * load(weights + v * N);
     }
-    return vectors >= 2 ? project_some<several, 2> : project_some<several, 1>;
+    part.template keep<width>(sums, to);
 }
 
-void project_rows(const double *x, ptrdiff_t count, ptrdiff_t x_stride, ptrdiff_t columns, const double *matrix,
-                  ptrdiff_t stride, ptrdiff_t result, double *to, ptrdiff_t to_stride) {
-    constexpr int N = lanes<double>, several = projected_rows, most = several * projected_groups;
-    for (; count > most; count -= most, x += most * x_stride, to += most * to_stride)
-        project_rows(x, most, x_stride, columns, matrix, stride, result, to, to_stride);
-    const int groups = int(count / several), rest = int(count % several);
-    UsedColumns used[projected_groups + several];
-    for (ptrdiff_t from = 0; from < columns; from += projected_columns) {
-        const int here = columns - from < projected_columns ? int(columns - from) : projected_columns;
-        for (int g = 0; g < groups; g++) used[g].find<several>(x + g * several * x_stride + from, x_stride, here);
-        for (int r = 0; r < rest; r++)
-            used[groups + r].find<1>(x + (groups * several + r) * x_stride + from, x_stride, here);
-        ptrdiff_t vectors = 0;
-        for (ptrdiff_t k = 0; k < result; k += vectors * N) {
-            vectors = (result - k + N - 1) / N;
-            if (vectors > projected_vectors) vectors = projected_vectors;
-            const ptrdiff_t sums = result - k < vectors * N ? result - k : vectors * N;
-            const double *part = matrix + from * stride + k;
-            for (int g = 0; g < groups; g++)
-                project_width<several>(vectors)(x + g * several * x_stride + from, x_stride, used[g], part, stride,
-                                                to + g * several * to_stride + k, to_stride, sums, from == 0);
-            for (int r = 0; r < rest; r++) {
-                const ptrdiff_t row = groups * several + r;
-                project_width<1>(vectors)(x + row * x_stride + from, x_stride, used[groups + r], part, stride,
-                                          to + row * to_stride + k, to_stride, sums, from == 0);
-            }
+// With as many vectors of sums as there are, up to `most`: body(width) for the constant `width`.
+template <int most, class Body> [[gnu::always_inline]] inline void of_width(ptrdiff_t vectors, const Body &body) {
+    if constexpr (most > 1) {
+        if (vectors < most) return of_width<most - 1>(vectors, body);
+    }
+    body(std::integral_constant<int, most>());
+}
+
+template <class T, int most, class Body> inline void each_width(MatrixPart<T> part, T *to, const Body &body) {
+    constexpr int N = lanes<T>;
+    for (ptrdiff_t k = 0; k < part.stride; k += most * N, part.rows += most * N)
+        of_width<most>((part.stride - k) / N, [&](auto width) { body(width, part, to + k); });
+}
+
+// The numbers as T: where they are, or in `room`. Rows begin `step` apart then.
+inline const double *numbers_as(const double *x, ptrdiff_t, int, double *, ptrdiff_t &) { return x; }
+inline const float *numbers_as(const double *x, ptrdiff_t x_stride, int n, float *room, ptrdiff_t &step) {
+    step = dormie::projected_columns;
+    for (int r = 0; r < projected_rows; r++)
+        for (int j = 0; j < n; j++) room[r * step + j] = float(x[r * x_stride + j]);
+    return room;
+}
+
+template <class T> void project_group_of(const double *x, ptrdiff_t x_stride, const MatrixPart<T> &part, T *to) {
+    T room[projected_rows * dormie::projected_columns];
+    ptrdiff_t step = x_stride;
+    const T *numbers = numbers_as(x, x_stride, part.columns, room, step);
+    each_width<T, grouped_vectors>(part, to, [&](auto width, const MatrixPart<T> &some, T *sums) {
+        project_group<T, width>(numbers, step, some, sums);
+    });
+}
+
+template <class T> void project_row(const double *x, const MatrixPart<T> &part, T *to) {
+    constexpr int spare = 16;  // see list_nonzeros
+    T value[dormie::projected_columns + spare];
+    int32_t index[dormie::projected_columns + spare];
+    const int count = list_nonzeros(x, part.columns, index, value);
+    if (count == 0 && !part.first) return;
+    each_width<T, listed_vectors>(part, to, [&](auto width, const MatrixPart<T> &some, T *sums) {
+        project_list<T, width>(index, value, count, some, sums);
+    });
+}
+
+// By lists a product takes longer, so that they pay where a quarter of the numbers are 0.
+inline bool lists_pay(const int32_t *nonzeros, ptrdiff_t columns) {
+    ptrdiff_t all = 0;
+    for (int r = 0; r < projected_rows; r++) all += nonzeros[r];
+    return 4 * all < 3 * projected_rows * columns;
+}
+
+template <class T>
+void project_rows(const double *x, ptrdiff_t count, ptrdiff_t x_stride, const int32_t *nonzeros, ptrdiff_t columns,
+                  const T *matrix, ptrdiff_t stride, T *to) {
+    constexpr int R = projected_rows, P = dormie::projected_columns;
+    for (ptrdiff_t from = 0; from < columns; from += P) {
+        const MatrixPart<T> part{matrix + from * stride, stride, columns - from < P ? int(columns - from) : P,
+                                 from == 0};
+        for (ptrdiff_t r = 0; r < count;) {
+            const bool grouped = r + R <= count && !lists_pay(nonzeros + r, columns);
+            if (grouped) project_group_of<T>(x + r * x_stride + from, x_stride, part, to + r * stride);
+            for (const ptrdiff_t end = r + R <= count ? r + R : count; r < end; r++)
+                if (!grouped) project_row<T>(x + r * x_stride + from, part, to + r * stride);
         }
     }
 }
@@ -154,15 +219,21 @@ template <> inline Vec<double> wide_load<float>(const float *x, int k) {
 }
 #endif
 
-// The squares of a chunk of a row, lane by lane, and the negated number of its non-zeros.
+// The squares of a chunk of a row, lane by lane, and its non-zeros.
 struct Squares {
     typedef decltype(Vec<double>{} != 0) Count;
     Vec<double> sum = {};
-    Count zeros = {};
+    Count nonzero = {};  // -1 for each
 
     template <bool counting> void add(Vec<double> v) {
         sum += v * v;
-        if constexpr (counting) zeros += v != 0;
+        if constexpr (counting) nonzero += v != 0;
+    }
+
+    int32_t nonzeros() const {
+        int32_t count = 0;
+        for (int lane = 0; lane < lanes<double>; lane++) count -= int32_t(nonzero[lane]);
+        return count;
     }
 };
 
@@ -175,27 +246,28 @@ template <bool counting, class T> inline Squares squares_of(const T *x, ptrdiff_
     return squares;
 }
 
-// Four rows at a time, whose lanes are added up together: in the same order as those of one. In chunks, so that chains
-// of roundings stay short.
+// Four rows of one chunk at most, whose lanes are added up together: in the same order as those of one.
 template <class T>
 inline void measure_four(const T *const *rows, int several, ptrdiff_t d, double *squares, int32_t *nonzeros) {
-    double sums[4] = {}, part[4];
-    Squares::Count counts[4] = {};
-    for (ptrdiff_t from = 0; from < d; from += dormie::chunk) {
-        const ptrdiff_t n = d - from < dormie::chunk ? d - from : dormie::chunk;
-        Vec<double> sum[4];
-        for (int k = 0; k < 4; k++) {
-            const Squares found = squares_of<true>(rows[k] + from, n);
-            counts[k] -= found.zeros;
-            sum[k] = found.sum;
+    Squares found[4];
+    for (int k = 0; k < 4; k++) found[k] = squares_of<true>(rows[k], d);
+    double sums[4];
+    sum_lanes_of_four<double>(found[0].sum, found[1].sum, found[2].sum, found[3].sum, sums);
+    for (int k = 0; k < several; k++) squares[k] = sums[k], nonzeros[k] = found[k].nonzeros();
+}
+
+// A row of several chunks, so that chains of roundings stay short: four of them at a time. Memory is read in order.
+template <class T> inline void measure_long(const T *x, ptrdiff_t d, double &square, int32_t &nonzeros) {
+    square = 0, nonzeros = 0;
+    for (ptrdiff_t from = 0; from < d;) {
+        Squares found[4];
+        for (int k = 0; k < 4 && from < d; k++, from += dormie::chunk) {
+            found[k] = squares_of<true>(x + from, d - from < dormie::chunk ? d - from : dormie::chunk);
+            nonzeros += found[k].nonzeros();
         }
-        sum_lanes_of_four<double>(sum[0], sum[1], sum[2], sum[3], part);
-        for (int k = 0; k < 4; k++) sums[k] += part[k];
-    }
-    for (int k = 0; k < several; k++) {
-        squares[k] = sums[k];
-        nonzeros[k] = 0;
-        for (int lane = 0; lane < lanes<double>; lane++) nonzeros[k] += int32_t(counts[k][lane]);
+        double part[4];
+        sum_lanes_of_four<double>(found[0].sum, found[1].sum, found[2].sum, found[3].sum, part);
+        for (int k = 0; k < 4; k++) square += part[k];
     }
 }
 
@@ -225,6 +297,10 @@ inline void measure_four_short(const T *const *rows, int several, ptrdiff_t d, d
 }
 
 template <class T> void measure(const T *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros) {
+    if (d > dormie::chunk) {
+        for (ptrdiff_t r = 0; r < count; r++) measure_long(x + r * d, d, squares[r], nonzeros[r]);
+        return;
+    }
     const auto measure_some = d <= dormie::features_not_counted ? measure_four_short<T> : measure_four<T>;
     for (ptrdiff_t r = 0; r < count; r += 4) {
         const int several = count - r < 4 ? int(count - r) : 4;
@@ -241,47 +317,5 @@ template <class T> void group(const T *const *rows, int count, ptrdiff_t d, T *t
     for (ptrdiff_t j = 0; j < d; j++)
         for (int r = 0; r < R; r++) to[j * R + r] = row[r][j];
 }
-
-// Every value is written, and what is 0 is written over by the next: no branch to mispredict.
-template <class T> inline int list_each(const T *x, int from, int n, int32_t *index, T *value) {
-    int at = 0;
-    for (int k = from; k < n; k++) {
-        index[at] = k;
-        value[at] = x[k];
-        at += x[k] != T(0);
-    }
-    return at;
-}
-
-#if defined(__AVX512VL__)
-inline int compress(const float *x, int first, int32_t *index, float *value) {
-    const __m512i places = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512 v = _mm512_loadu_ps(x + first);
-    const __mmask16 kept = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-    _mm512_storeu_ps(value, _mm512_maskz_compress_ps(kept, v));
-    _mm512_storeu_si512(index, _mm512_maskz_compress_epi32(kept, _mm512_add_epi32(places, _mm512_set1_epi32(first))));
-    return __builtin_popcount(kept);
-}
-
-inline int compress(const double *x, int first, int32_t *index, double *value) {
-    const __m256i places = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512d v = _mm512_loadu_pd(x + first);
-    const __mmask8 kept = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_UQ);
-    _mm512_storeu_pd(value, _mm512_maskz_compress_pd(kept, v));
-    _mm256_storeu_epi32(index, _mm256_maskz_compress_epi32(kept, _mm256_add_epi32(places, _mm256_set1_epi32(first))));
-    return __builtin_popcount(kept);
-}
-
-template <class T> int list_nonzeros(const T *x, int n, int32_t *index, T *value) {
-    constexpr int N = lanes<T>;
-    int at = 0, k = 0;
-    for (; k + N <= n; k += N) at += compress(x, k, index + at, value + at);
-    return at + list_each(x, k, n, index + at, value + at);
-}
-#else
-template <class T> int list_nonzeros(const T *x, int n, int32_t *index, T *value) {
-    return list_each(x, 0, n, index, value);
-}
-#endif
 
 }  // namespace

@@ -51,16 +51,22 @@ struct RowOps {
     void (*map)(const double *x, ptrdiff_t count, ptrdiff_t d, const double *center, const double *scale,
                 const double *inverse, double *to);
 
-    // Rows times a matrix (columns x stride, a multiple of the lanes of every instruction set): `result` sums for each
-    // row, added one product after the other, whatever the rows beside it. Rows begin x_stride and to_stride apart.
-    void (*project)(const double *x, ptrdiff_t count, ptrdiff_t x_stride, ptrdiff_t columns, const double *matrix,
-                    ptrdiff_t stride, ptrdiff_t result, double *to, ptrdiff_t to_stride);
+    // Rows times a matrix, in double or in float: sums one below the other, with the matrix's stride, a multiple of the
+    // lanes of every instruction set. In chunks of projected_columns, whatever the rows beside it. Rows begin x_stride
+    // apart.
+    void (*project)(const double *x, ptrdiff_t count, ptrdiff_t x_stride, const int32_t *nonzeros, ptrdiff_t columns,
+                    const double *matrix, ptrdiff_t stride, double *to);
+    void (*project_narrow)(const double *x, ptrdiff_t count, ptrdiff_t x_stride, const int32_t *nonzeros,
+                           ptrdiff_t columns, const float *matrix, ptrdiff_t stride, float *to);
 
     // Of each row, one below the other: the sum of squares in double, summed in chunks, and its non-zeros. Of rows of a
     // few features these are not counted: all count as such.
     void (*measure_wide)(const double *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros);
     void (*measure_narrow)(const float *x, ptrdiff_t count, ptrdiff_t d, double *squares, int32_t *nonzeros);
 };
+
+// Columns whose products are added up before they are added to those of others.
+inline constexpr int projected_columns = 128;
 
 // Features up to which the non-zeros of a row are not worth counting: skipping zeros would not pay.
 inline constexpr ptrdiff_t features_not_counted = 12;

@@ -487,7 +487,7 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
             group_rows_,
             list_tiles_,
             weigh_roundings_<T>,
-            list_nonzeros<T>,
+            list_nonzeros<T, T>,
             group<T>,
             group_products<T>,
             group_distances<T>,
@@ -509,7 +509,8 @@ template <class T> constexpr dormie::Ops<T> table(const char *name) {
 }
 
 constexpr dormie::RowOps row_table() {
-    return {convert_type<double>, convert_type<float>, map_rows, project_rows, measure<double>, measure<float>};
+    return {convert_type<double>, convert_type<float>, map_rows,      project_rows<double>,
+            project_rows<float>,  measure<double>,     measure<float>};
 }
 
 }  // namespace

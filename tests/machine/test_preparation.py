@@ -129,6 +129,11 @@ def test_other_orders_and_inverses_stay_within_the_errors(preparation: Preparati
     assert (np.linalg.norm(found - x, axis=1)[known] <= 2 * errors[known] * 2.0**-53 * (1 + 1e-9)).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_number_added_may_be_0() -> None:
+    assert Arithmetic("subtract", [0.0, 2.0]).stretch == 1.0
+
+
 def test_rows_are_prepared_alike_whatever_the_rows_beside_them() -> None:
     preparation = Preparation(300, [Projection(RNG.normal(size=(300, 7)))])
     rows = RNG.normal(size=(600, 300)) * (RNG.random(size=(600, 300)) < 0.3)

@@ -50,6 +50,16 @@ def test_bits_of_a_row_are_its_own(case: tuple[Machine, Floats]) -> None:
     checks.outputs_do_not_depend_on_company(*case)
 
 
+@pytest.mark.parametrize("result", [1, 3, 9, 50, 130])
+def test_rows_with_zeros_have_their_bits_beside_rows_without(result: int) -> None:
+    rng = np.random.default_rng(result)
+    steps = [Projection(rng.normal(size=(300, result)))]
+    made = Machine(RBF(0.01), rng.normal(size=(20, result)), rng.normal(size=20), 0.1, Sign([0, 1]),
+                   preparation=Preparation(300, steps))  # fmt: skip
+    rows = rng.normal(size=(41, 300)) * (rng.random(size=(41, 300)) < np.linspace(0, 1, 41)[:, None])
+    checks.outputs_do_not_depend_on_company(made, rows)
+
+
 @settings(max_examples=150, deadline=None)
 @given(prepared_machines(st.one_of(machines(), adversarial_machines())))
 def test_intervals_and_margins_contain_the_real_value(case: tuple[Machine, Floats]) -> None:

@@ -146,8 +146,10 @@ class Arithmetic(Step):
     @cached_property
     def stretch(self) -> float:
         """By how much the step stretches a row at most; columns that pass through it does not."""
+        if not self._scales:
+            return 1.0
         sizes = np.abs(self.values) if self.operation == "multiply" else 1 / np.abs(self.values)
-        return max(1.0, float(sizes.max())) * (1 + 1e-9) if self._scales else 1.0
+        return max(1.0, float(sizes.max())) * (1 + 1e-9)
 
     def errors(self, before: Floats, after: Floats, errors: Floats) -> Floats:  # noqa: ARG002
         return self.stretch * errors + 2 * _lengths(after)  # a quotient may be a product with the rounded inverse

@@ -6,6 +6,7 @@ reference         the same in NumPy                      cholesky        triangu
 source_sum        the model's own sum, repeated          k_means         clusters of points or rows
 source_reference  the same in NumPy                      synthetic_rows  rows like the support vectors
 rounding          bounds on float64 rounding             binomial        the p-value of a certified risk
+rough             rows that are projected in float32
 blas_threads      BLAS with one thread
 
 Bounds are derived where they are computed: the rounding of Gram matrices and of the model's own sum in `rounding`, that

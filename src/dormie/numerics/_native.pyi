@@ -18,7 +18,12 @@ class Preparation:
 class Machine:
     """A machine as the native core reads it; keeps its arrays alive."""
 
-    def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object], preparation: Preparation | None = None) -> None: ...
+    def __init__(self, kernel: dict[str, object], rule: dict[str, object], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], center: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, margin: dict[str, object], preparation: Preparation | None = None, most_rough_error: float = 0.0) -> None: ...
+
+    def laid_out(self, rows: object, rough: bool, threads: int = 0) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+        """
+        Rows as stages read them, mapped, and their reaches. rough: as stages that take rows prepared roughly.
+        """
 
 class SparseMachine:
     """The same with sparse points: their values, columns and starts."""

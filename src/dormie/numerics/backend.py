@@ -45,6 +45,7 @@ from dormie.machine.preparation import (
     Projection,
 )
 from dormie.machine.rules import Argmax, OneVsOneVote, Rule, Sign, Value
+from dormie.numerics.rough import most_rough_error
 from dormie.numerics.rounding import margin
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def native_machine(machine: Machine) -> extension.Machine | None:
         *_map(machine),
         vars(margin(machine)),
         None if machine.preparation is None else _native_preparation(machine.preparation),
+        most_rough_error(machine),
     )
 
 
