@@ -1,4 +1,4 @@
-"""CSV files, through Arrow's streaming reader: while a block is predicted, the next is read and parsed.
+"""CSV files, through Arrow's streaming reader: while a block is predicted, a thread reads and parses the next ones.
 
 All columns in use are read as float64. Arrow says which column holds text, but not where; then the file is read again,
 line by line, for an error that names the line.
@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from dormie.scale.tables.ahead import ahead
 from dormie.scale.tables.arrow import Columns
 from dormie.scale.tables.block import Block
 from dormie.scale.tables.rows_file import RowsFile, nameless
@@ -101,7 +102,7 @@ class _Pieces:
         self.rows = 0
 
     def __iter__(self) -> Iterator[Block]:
-        for batch in _reader(self._path, self._layout, self._columns.names):
+        for batch in ahead(_reader(self._path, self._layout, self._columns.names)):
             yield self._columns.block(batch, self.rows, str(self._path))
             self.rows += batch.num_rows
 
