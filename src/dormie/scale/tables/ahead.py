@@ -14,7 +14,7 @@ _AHEAD = 3
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items. Errors come where the item would; when the caller stops, the item that is being made ends first."""
+    """The same items, errors in their place. When the caller stops, the item that is being made ends first."""
     end = object()
     thread = ThreadPoolExecutor(1, thread_name_prefix="dormie-reader")
     try:
