@@ -12,11 +12,11 @@ import typer
 
 from dormie.cli.failures import Exit, Failure, blaming, require_apart
 from dormie.cli.models import PlanFile, load_plan
-from dormie.cli.rows import Columns, Rows, names_of
+from dormie.cli.rows import Columns, Rows, names_of, opened
 from dormie.machine.rules import ClassRule
 from dormie.predictor import Predictor
 from dormie.progress import Progress
-from dormie.scale.tables import open_rows, predict_batches, write_answers
+from dormie.scale.tables import predict_batches, write_answers
 from dormie.scale.tables.answers import require_format
 
 
@@ -40,7 +40,7 @@ def predict(
     with blaming(Exit.OUTPUT, output):
         require_format(output)
     with blaming(Exit.ROWS, rows):
-        file = open_rows(rows)
+        file = opened(rows)
         if proba and not hasattr(fast, "predict_proba"):
             raise Failure(Exit.USAGE, f"{plan}: this model has no probabilities: compile a CalibratedClassifierCV")
         answers = predict_batches(

@@ -53,8 +53,8 @@ def _chosen(
         return machine.feature_names
     if len(names) != features:
         raise ValueError(
-            f"{source} has {len(names)} columns, the model was trained with {features}; name those that are its "
-            f"features (columns=[...]). There are {some_names(names)}"
+            f"{source} has {len(names)} column{'' if len(names) == 1 else 's'}, the model was trained with {features}; "
+            f"choose those that are its features (columns). There are {some_names(names)}"
         )
     return tuple(names)
 
