@@ -32,7 +32,7 @@ _LONGEST_LINE = 1 << 24
 
 @dataclass(frozen=True)
 class _Layout:
-    """What the first lines tell: what separates columns, their names, whether the file has them, whether it has more."""
+    """What the first lines tell: what separates columns, their names, whether they are in the file, if any rows are."""
 
     delimiter: str
     names: tuple[str, ...]

@@ -54,7 +54,8 @@ def _from_archive(path: Path) -> Any:
 
             return load_npz(path).tocsr()
         if len(names) != 1 and "X" not in names:
-            raise _Unclear(f"{path}: there are the arrays {', '.join(names)}; save one alone, or name the one with rows X")
+            there = ", ".join(names)
+            raise _Unclear(f"{path}: there are the arrays {there}; save one alone, or name the one with rows X")
         return archive[names[0] if len(names) == 1 else "X"]
 
 
