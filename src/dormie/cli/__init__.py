@@ -20,4 +20,7 @@ def main() -> None:
             raise
         print(f'the dormie command needs {package}: pip install "dormie[cli]"', file=sys.stderr)
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("dormie: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
     app()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,10 +47,11 @@ def predict(
         answers = predict_batches(
             answering, file, method="predict_proba" if proba else "predict", columns=names_of(columns)
         )
-        write_answers(output, _counted(answers, file.n_rows), columns=_names(fast, proba))
+        with closing(_counted(answers, file.n_rows)) as counted:
+            write_answers(output, counted, columns=_names(fast, proba))
 
 
-def _counted(answers: Iterator[npt.NDArray[Any]], rows: int | None) -> Iterator[npt.NDArray[Any]]:
+def _counted(answers: Iterator[npt.NDArray[Any]], rows: int | None) -> Generator[npt.NDArray[Any], None, None]:
     """The same answers, while a line of progress tells how many there are."""
     done, of = 0, "" if rows is None else f" of {rows:,}"
     with Progress() as progress:
