@@ -66,3 +66,14 @@ def test_the_shell_completes(tmp_path: Path, typed: str, completed: str) -> None
     asked = {"_DORMIE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
     out, _ = _process(tmp_path, env={**os.environ, **asked}).communicate()
     assert out.split() == [completed]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_standard_output_that_is_full_is_one_line(tmp_path: Path) -> None:
+    files(tmp_path)
+    with open("/dev/full", "w") as full:
+        process = _process(tmp_path, "inspect", "svm.dormie", stdout=full)
+        _, err = process.communicate()
+    assert process.returncode == 5
+    assert err.startswith("dormie: ")
+    assert "Traceback" not in err

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from dormie.cli.failures import Exit, Failure, blaming, require_apart
+from dormie.cli.failures import Exit, Failure, blaming, require_place
 from dormie.cli.models import PlanFile, load_plan
 from dormie.cli.rows import Columns, Rows, names_of, opened
 from dormie.machine.rules import ClassRule
@@ -37,7 +37,7 @@ def predict(
     """
     fast = load_plan(plan)
     answering = Predictor(fast.plan, threads)
-    require_apart(output, plan, rows)
+    require_place(output, plan, rows)
     with blaming(Exit.OUTPUT, output):
         require_format(output)
     with blaming(Exit.ROWS, rows):
