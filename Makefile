@@ -31,9 +31,12 @@ test: check
 test-slow: $(VENV)/.test soak sanitize
 	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_PARALLEL) -m slow
 
-# Inside other engines, each started here: two Dask workers, local Spark, local Ray. Spark needs Java, from 17 on.
+# Inside other engines, each started here: two Dask workers, local Spark, local Ray. Spark needs Java, from 17 on. Reports in
+# headless Chromium.
 test-ecosystem: $(VENV)/.ecosystem
 	@java -version >/dev/null 2>&1 || { echo "$@ needs Java for Spark: apt-get install default-jre-headless"; exit 1; }
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ echo "$@ needs a browser: apt-get install chromium chromium-driver"; exit 1; }
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/ecosystem -m ecosystem
 
 check: $(VENV)/.test clang
