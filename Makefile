@@ -14,8 +14,9 @@ CLANG_BUILD := build/$(notdir $(CLANG))
 MINGW ?= x86_64-w64-mingw32-g++-posix
 AARCH64 ?= aarch64-linux-gnu-g++
 QEMU_AARCH64 ?= qemu-aarch64
+WINE ?= wine
 
-.PHONY: docs demo test test-slow test-ecosystem test-cpp test-aarch64 mingw check-dist check clang stub bench bench-compare papers soak sanitize clean
+.PHONY: docs demo test test-slow test-ecosystem test-cpp test-aarch64 mingw test-windows check-dist check clang stub bench bench-compare papers soak sanitize clean
 
 demo: $(VENV)/.cli
 	$(BIN)/dormie demo
@@ -31,9 +32,12 @@ test: check
 test-slow: $(VENV)/.test soak sanitize
 	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_PARALLEL) -m slow
 
-# Inside other engines, each started here: two Dask workers, local Spark, local Ray. Spark needs Java, from 17 on.
+# Inside other engines, each started here: two Dask workers, local Spark, local Ray. Spark needs Java, from 17 on. Reports in
+# headless Chromium.
 test-ecosystem: $(VENV)/.ecosystem
 	@java -version >/dev/null 2>&1 || { echo "$@ needs Java for Spark: apt-get install default-jre-headless"; exit 1; }
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		{ echo "$@ needs a browser: apt-get install chromium chromium-driver"; exit 1; }
 	$(ONE_THREAD) $(BIN)/python -m pytest tests/ecosystem -m ecosystem
 
 check: $(VENV)/.test clang
@@ -48,7 +52,7 @@ clang: $(if $(HAVE_CLANG),$(CLANG_BUILD)/.built)
 	$(if $(HAVE_CLANG),,@echo "$(CLANG) is not installed: the native core was not compiled with Clang")
 
 # The native core without Python, against real numbers that the oracles in Python have written: with every instruction
-# set of this computer, and under an emulator of aarch64. For Windows it is compiled alone, by MinGW.
+# set of this computer, under an emulator of aarch64, and, compiled by MinGW, under Wine.
 CASES := build/cpp/cases.txt
 $(CASES): $(VENV)/.test tests/cpp/write_cases.py
 	mkdir -p $(@D)
@@ -81,6 +85,12 @@ mingw: $(call where_there_is,$(MINGW),build/cpp/.mingw)
 	$(call say_what_is_missing,$(MINGW))
 build/cpp/.mingw: $(VENV)/.test $(NATIVE) $(CPP_TESTS)
 	$(call without_python,build/cpp/mingw,$(MINGW),-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64)
+	touch $@
+
+test-windows: $(call where_there_is,$(MINGW) $(WINE),build/cpp/.windows)
+	$(call say_what_is_missing,$(MINGW) $(WINE))
+build/cpp/.windows: build/cpp/.mingw $(CASES)
+	WINEDEBUG=-all WINEPREFIX=$(abspath $(@D))/wine $(WINE) build/cpp/mingw/tests/cpp/certified.exe $(CASES)
 	touch $@
 
 # The types of the native module, from the module itself; a test compares the two.

@@ -120,7 +120,7 @@ OF_FOLDERS |= {"test_native", "test_risk_of_values", "test_round_trip", "test_to
 
 def test_tests_lie_where_the_source_does() -> None:
     """tests/x/test_y.py is of src/dormie/x/y.py, or of the folder x/y; the rest has folders of its own."""
-    own = {"oracles", "properties", "golden", "slow", "ecosystem"}
+    own = {"cpp", "oracles", "properties", "golden", "slow", "ecosystem"}
     for path in TESTS.rglob("test_*.py"):
         folder, name = path.relative_to(TESTS).parent, path.stem.removeprefix("test_")
         if not folder.parts or folder.parts[0] in own:

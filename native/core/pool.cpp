@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/platform.hpp"
+#include "core/signal.hpp"
 
 namespace dormie {
 
@@ -33,31 +34,28 @@ bool can_throw() {
 
 // Never destroyed: a thread may still be on its way out of a task when the call that borrowed it has ended.
 struct Pool::Lease::Worker {
-    std::atomic<uint32_t> state{waiting};
+    Signal state{waiting};
     Task task = nullptr;
     void *context = nullptr;
     int number = 0;
 
     void work(int its_number, Task its_task, void *its_context) {
         task = its_task, context = its_context, number = its_number;
-        state.store(working);  // sequentially consistent: a weaker store may come after the look for waiters
-        state.notify_one();
+        state.set(working);
     }
 
     // A task that is about to end is not worth sleeping for.
     void finish() {
-        for (int i = 0; i < spins && state.load(std::memory_order_acquire) == working; i++) pause();
-        while (state.load(std::memory_order_acquire) == working) state.wait(working, std::memory_order_acquire);
+        for (int i = 0; i < spins && state.is(working); i++) pause();
+        state.wait_while(working);
     }
 
     [[noreturn]] void run() {
         const bool usable = can_throw();
         while (true) {
-            state.wait(waiting, std::memory_order_acquire);
-            if (state.load(std::memory_order_acquire) != working) continue;
+            state.wait_while(waiting);
             if (usable) task(context, number);
-            state.store(waiting);
-            state.notify_one();
+            state.set(waiting);
         }
     }
 };

@@ -15,12 +15,12 @@ struct PointSizes {
 };
 
 struct RowTraits {
-    double norm;  // of the mapped row
-    ptrdiff_t nonzeros;
-    double scale, offset;  // of v: see kernel.hpp
-    bool far;              // see far_out
-    bool lost;             // see norm_lost
-    double reach = norm;   // what margins are functions of: the norm, or more where rows are prepared
+    double norm = 0;  // of the mapped row
+    ptrdiff_t nonzeros = 0;
+    double scale = 0, offset = 0;  // of v: see kernel.hpp
+    bool far = false;              // see far_out
+    bool lost = false;             // see norm_lost
+    double reach = norm;           // what margins are functions of: the norm, or more where rows are prepared
 };
 
 }  // namespace dormie

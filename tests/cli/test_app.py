@@ -58,7 +58,7 @@ def test_a_scene_becomes_a_map(tmp_path: Path) -> None:
     nowhere = tmp_path / "no folder" / "map.tif"
     require_failure(run("raster", tmp_path / "plan.dormie", source, "-o", nowhere, "--bands", "1,2,3"), 5, str(nowhere))
     require_failure(
-        run("raster", tmp_path / "plan.dormie", source, "-o", nowhere, "--bands", "1,2,²"), 4, "no band '²'"
+        run("raster", tmp_path / "plan.dormie", source, "-o", tmp_path / "m", "--bands", "1,2,²"), 4, "no band '²'"
     )
 
 
@@ -78,3 +78,24 @@ def test_an_input_is_never_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     require_failure(run(*command), 2, "is an input of this command")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compile svm.model -o OUT",
+        "predict svm.dormie rows.npy -o OUT",
+        "reduce svm.model 3 -o OUT",
+        "report svm.dormie rows.npy -o OUT",
+        "raster svm.dormie rows.csv -o OUT",
+    ],
+)
+def test_an_output_without_a_place_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dormie.Predictor, "predict", None)
+    monkeypatch.setattr("dormie.planner.compile", None)
+    require_failure(run(*command.replace("OUT", "nowhere/out.csv").split()), 5, "there is no folder nowhere")
+    require_failure(run(*command.replace("OUT", ".").split()), 5, "it is a folder")

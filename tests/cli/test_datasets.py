@@ -54,5 +54,5 @@ def test_as_data(folder: Path) -> None:
 
 def test_an_unknown_name_is_refused() -> None:
     result = _run("mnits")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "unknown data set 'mnits'; there are mnist" in result.output

@@ -65,7 +65,7 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
         ("text.csv", "a,b\n1,2\n3,four\n", ["text.csv", "four"]),
         ("missing.csv", "a,b\n1,2\n3,\n", ["missing.csv"]),
         ("nan.csv", "a,b\n1,2\n3,nan\n", ["nan.csv", "row 1", "missing"]),
-        ("narrow.csv", "a\n1\n3\n", ["narrow.csv", "1 columns"]),
+        ("narrow.csv", "a\n1\n3\n", ["narrow.csv", "1 column,"]),
         ("rows.xls", "a,b\n", ["rows.xls", "unknown format"]),
         ("cut.npy", "\x93NUMPY", ["cut.npy"]),
         ("cut.parquet", "PAR1", ["cut.parquet"]),

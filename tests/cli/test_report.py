@@ -35,7 +35,7 @@ def test_what_goes_wrong_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     require_failure(run("report", plan, rows, *out, "--against", given["svm.joblib"]), 3, "--trust")
     require_failure(run("report", plan, tmp_path / "no.npy", *out), 4, "no.npy")
     require_failure(run("report", plan, tmp_path / "wide.npy", *out), 4, "wide.npy")
-    require_failure(run("report", plan, tmp_path / "none.npy", *out), 4, "none.npy", "at least one row")
+    require_failure(run("report", plan, tmp_path / "none.npy", *out), 4, "none.npy", "no rows")
     require_failure(run("report", plan, rows, "-o", tmp_path / "no" / "report.html"), 5, "no folder")
     require_failure(run("report", plan, rows, "-o", rows), 2, "is an input")
     assert not page.exists()

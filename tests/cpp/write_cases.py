@@ -29,7 +29,16 @@ from dormie.methods.geometry import Geometry
 from dormie.methods.reduced_set import ReducedSet
 from dormie.numerics import backend
 from tests.oracles import full_sum as oracle
-from tests.properties.strategies import KERNELS, POINTS, WEIGHTS, by_hand, machine
+from tests.properties.strategies import (
+    BY_DIFFERENCES,
+    KERNELS,
+    POINTS,
+    WEIGHTS,
+    by_hand,
+    machine,
+    takes_shares,
+    without_negatives,
+)
 
 _SHAPES = [(100, 17, 1, 2), (70, 130, 3, 2), (40, 3, 6, 0), (257, 2, 1, 1)]  # points, features, outputs, seed
 _LANDMARKS = 12
@@ -58,13 +67,13 @@ class _Recorder:
 
 def _machines() -> Iterator[tuple[Machine, Floats]]:
     """Everyday ones with every kernel, and small ones at the edges of floating point."""
-    for kernel, (count, features, outputs, seed) in product(KERNELS, _SHAPES):
+    for kernel, (count, features, outputs, seed) in product(KERNELS + BY_DIFFERENCES, _SHAPES):
         made, rows = machine(kernel, count, features, outputs, seed)
         if outputs == 3:
             rng = np.random.default_rng(seed)
             map_ = Affine(rng.normal(size=features), rng.uniform(0.5, 2, size=features))
             made = Machine(made.kernel, made.points, made.weights, made.bias, made.rule, map_)
-        yield made, rows
+        yield without_negatives(made, rows) if takes_shares(kernel) else (made, rows)
     rng = np.random.default_rng(0)
     for kernel, points, weights in product((RBF(0.7), Polynomial(0.5, 1.0, 3)), POINTS.values(), WEIGHTS.values()):
         where = points(rng, (7, 3))
@@ -104,7 +113,8 @@ def _line(name: str, numbers: Any) -> str:
 
 
 def _case(name: str, arguments: tuple[Any, ...], rows: Floats, exact: list[list[Any]], answers: list[int]) -> str:
-    (kernel, rule, points, weights, bias, center, scale, margin), *rest = arguments
+    (kernel, rule, points, weights, bias, center, scale, margin, preparation), *rest = arguments
+    assert preparation is None, "the C++ program knows no preparation"
     with mpmath.workdps(120):
         near = [[float(real) for real in row] for row in exact]
         pairs = zip(exact, near, strict=True)

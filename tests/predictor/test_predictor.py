@@ -191,8 +191,9 @@ def test_threads_may_ask_a_shared_predictor_for_different_things(name: str, thre
         np.testing.assert_array_equal(found, expected)
 
 
+# A shell starts what runs in its background with SIGINT ignored, and children keep that: Ctrl-C is asked for here.
 _ENDLESS = """
-import sys
+import signal
 import numpy as np
 import dormie
 from dormie.kernels import RBF
@@ -204,6 +205,7 @@ rng = np.random.default_rng(0)
 machine = dormie.Machine(RBF(0.01), rng.normal(size=(20_000, 100)), rng.normal(size=20_000), 0.0, Sign([0, 1]))
 fast = dormie.Predictor(Plan(machine, Cascade.of(Dense(machine)), Exact(), Source("a large machine", 20_000)))
 rows = np.broadcast_to(rng.normal(size=100), (5_000_000, 100))
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     fast.{method}(rows)

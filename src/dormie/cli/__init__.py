@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 _EXTRA = {"typer", "rich", "sklearn"}
 
@@ -10,8 +11,8 @@ _EXTRA = {"typer", "rich", "sklearn"}
 def main() -> None:
     """Run the command line."""
     try:
-        import sklearn  # noqa: F401 # optional
-
+        if find_spec("sklearn") is None:  # not imported here, which takes longer than most commands do without it
+            raise ModuleNotFoundError(name="sklearn")
         from dormie.cli.app import app  # here: typer and rich are optional
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
@@ -19,4 +20,7 @@ def main() -> None:
             raise
         print(f'the dormie command needs {package}: pip install "dormie[cli]"', file=sys.stderr)
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("dormie: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
     app()

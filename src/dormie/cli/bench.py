@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dormie.cli.failures import Exit, blaming
+from dormie.cli.failures import Exit, Failure, blaming, require_known
 from dormie.cli.models import Features, TextModel, Trust, load_model
 from dormie.cli.rows import read_rows
 from dormie.convert import read
@@ -42,6 +42,8 @@ def bench(
     """Compare peers on the same model and rows: microseconds per row, and labels that differ."""
     errors = Console(stderr=True)
     chosen = [name.strip() for name in peers.split(",")]
+    require_known("case", cases or [], CASES)
+    require_known("peer", chosen, PEERS)
     results = []
     try:
         own = bool(model or rows_file)
@@ -70,7 +72,7 @@ def _ready_made(names: list[str] | None, errors: Console) -> Iterator[Case]:
 
 def _own_case(model: Path | None, rows_file: Path | None, text: TextModel, trust: bool) -> Iterator[Case]:
     if model is None or rows_file is None:
-        raise ValueError("--model and --rows-file go together: the model to compare, and the rows to predict")
+        raise Failure(Exit.USAGE, "--model and --rows-file go together: the model to compare, and the rows to predict")
     loaded = load_model(model, trust, text)
     with blaming(Exit.MODEL, model):
         machine = read(loaded)

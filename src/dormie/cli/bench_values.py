@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dormie.cli.failures import require_known
 from dormie.lab.bench.values import VALUE_CASES
 
 
@@ -16,11 +17,9 @@ def bench_values(
     ] = None,
 ) -> None:
     """Compare values with scikit-learn's: processor time of a row with one thread, and errors."""
-    console, errors = Console(soft_wrap=True), Console(stderr=True)
+    require_known("case", cases or [], VALUE_CASES)
+    console = Console(soft_wrap=True)
     for name in cases or VALUE_CASES:
-        if name not in VALUE_CASES:
-            errors.print(f"unknown case {name!r}; there are {', '.join(VALUE_CASES)}", markup=False, style="red")
-            raise typer.Exit(1)
         found = VALUE_CASES[name]()
         console.print(
             f"{found.title}: {found.model:.3g} us a row, compiled {found.compiled:.3g}: {found.times:.3g} times; "

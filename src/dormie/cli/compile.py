@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from dormie import planner
-from dormie.cli.failures import Exit, blaming, require_apart
+from dormie.cli.failures import Exit, blaming, require_place
 from dormie.cli.inspect import record, show
 from dormie.cli.models import Features, Model, Scale, TextModel, Trust, load_model
 from dormie.cli.rows import Columns, read_rows
@@ -53,13 +53,13 @@ def compile(
 
     Without a risk or a tolerance every answer is the model's own.
     """
-    require_apart(output, model, rows, fit_rows)
+    require_place(output, model, rows, fit_rows)
     loaded = load_model(model, trust, TextModel(n_features, scale))
     with blaming(Exit.MODEL, model):
         machine = read(loaded)
     given, fitted = (None if file is None else read_rows(file, machine, columns) for file in (rows, fit_rows))
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
-    with blaming(Exit.USAGE, model):
+    with blaming(Exit.USAGE):
         fast = planner.compile(
             loaded,
             given,

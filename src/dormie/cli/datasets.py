@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dormie.cli.failures import require_known
 from dormie.lab.datasets import NAMES
 from dormie.lab.datasets.places import Part, how_to_get, located
 from dormie.lab.datasets.registry import RECIPES
@@ -35,11 +36,7 @@ def datasets(
     Files are looked for in the folder named by DORMIE_DATA and in the cache folder. What they hold is checked when they
     are read.
     """
-    unknown = [name for name in names or [] if name not in NAMES]
-    if unknown:
-        message = f"unknown data set {unknown[0]!r}; there are {', '.join(NAMES)}"
-        Console(stderr=True).print(message, markup=False, style="red")
-        raise typer.Exit(1)
+    require_known("data set", names or [], NAMES)
     lines = [_line(name) for name in names or NAMES]
     if as_json:
         print(json.dumps([asdict(line) for line in lines]))

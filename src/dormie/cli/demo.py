@@ -25,7 +25,7 @@ def demo(
     )
     theirs, ours = comparison.standings
     console.print(_table(comparison, theirs, ours))
-    console.print(f"{comparison.model}; {'; '.join(case.notes)}.", markup=False)
+    console.print(f"{comparison.model}; {'; '.join(case.notes)}.", markup=False, soft_wrap=True)
     if ours.differences:
         console.print(f"FAILED: {ours.differences:,} of {ours.compared:,} labels differ from scikit-learn's.")
         raise typer.Exit(1)

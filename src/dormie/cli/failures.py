@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,23 @@ def blaming(code: Exit, subject: object = "") -> Iterator[None]:
         raise Failure(code, f"{subject}: there is too little memory") from error
 
 
-def require_apart(output: Path, *inputs: Path | None) -> None:
-    """Fail where an output would replace what it is made of."""
+def require_place(output: Path, *inputs: Path | None) -> None:
+    """Fail, before any work, where an output has no place, or would replace what it is made of."""
+    if not output.parent.is_dir():
+        raise Failure(Exit.OUTPUT, f"{output} cannot be written: there is no folder {output.parent}")
+    if output.is_dir():
+        raise Failure(Exit.OUTPUT, f"{output} cannot be written: it is a folder")
     for given in inputs:
         if given is not None and given.exists() and output.exists() and given.samefile(output):
             raise Failure(Exit.USAGE, f"{output} is an input of this command, which it would replace: write elsewhere")
+
+
+def require_known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Fail where a name is none of those that there are."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            raise Failure(Exit.USAGE, f"unknown {what} {name!r}; there are {', '.join(known)}")
 
 
 def _text(error: Exception) -> str:
@@ -81,6 +94,11 @@ class Commands(TyperGroup):
         except Failure as failure:
             Console(stderr=True).print(f"dormie: {failure}", markup=False, highlight=False, style="red", soft_wrap=True)
             raise typer.Exit(failure.code) from None
+        except BrokenPipeError:
+            raise  # by whoever reads what is printed, who has seen enough
+        except OSError as error:  # of what is printed: errors of files have become failures
+            print(f"dormie: {_text(error)}", file=sys.stderr)
+            raise typer.Exit(Exit.OUTPUT) from None
         except KeyboardInterrupt:
             Console(stderr=True).print("dormie: interrupted", style="red")
             raise typer.Exit(Exit.INTERRUPTED) from None

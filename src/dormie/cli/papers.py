@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dormie.cli.failures import require_known
 from dormie.lab.bench.environment import environment
 from dormie.lab.papers import PAPERS, Paper
 from dormie.lab.papers.table import Table, text
@@ -27,9 +28,10 @@ def papers(
 ) -> None:
     """Repeat the papers' experiments, beside the printed numbers; without a name, list the papers."""
     console, errors = Console(), Console(stderr=True)
+    require_known("paper", names or [], PAPERS)
     records = []
     try:
-        for name in _checked(names or []):
+        for name in names or []:
             errors.print(f"{name}: training and measuring ...", markup=False)
             paper = PAPERS[name]
             work = paper.small if small and paper.small is not None else paper.tables
@@ -45,13 +47,6 @@ def papers(
     elif not names:
         for line in _list():
             console.print(f"{line['paper']:12s} {line['title']}", markup=False, soft_wrap=True)
-
-
-def _checked(names: list[str]) -> list[str]:
-    unknown = [name for name in names if name not in PAPERS]
-    if unknown:
-        raise ValueError(f"unknown paper {unknown[0]!r}; there are {', '.join(PAPERS)}")
-    return names
 
 
 def _list() -> list[dict[str, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from dormie.cli.failures import Exit, Failure, blaming, require_apart
+from dormie.cli.failures import Exit, Failure, blaming, require_place
 from dormie.cli.models import PlanFile, load_plan
-from dormie.cli.rows import Columns, Rows, names_of
+from dormie.cli.rows import Columns, Rows, names_of, opened
 from dormie.machine.rules import ClassRule
 from dormie.predictor import Predictor
 from dormie.progress import Progress
-from dormie.scale.tables import open_rows, predict_batches, write_answers
+from dormie.scale.tables import predict_batches, write_answers
 from dormie.scale.tables.answers import require_format
 
 
@@ -36,20 +37,21 @@ def predict(
     """
     fast = load_plan(plan)
     answering = Predictor(fast.plan, threads)
-    require_apart(output, plan, rows)
+    require_place(output, plan, rows)
     with blaming(Exit.OUTPUT, output):
         require_format(output)
     with blaming(Exit.ROWS, rows):
-        file = open_rows(rows)
+        file = opened(rows)
         if proba and not hasattr(fast, "predict_proba"):
             raise Failure(Exit.USAGE, f"{plan}: this model has no probabilities: compile a CalibratedClassifierCV")
         answers = predict_batches(
             answering, file, method="predict_proba" if proba else "predict", columns=names_of(columns)
         )
-        write_answers(output, _counted(answers, file.n_rows), columns=_names(fast, proba))
+        with closing(_counted(answers, file.n_rows)) as counted:
+            write_answers(output, counted, columns=_names(fast, proba))
 
 
-def _counted(answers: Iterator[npt.NDArray[Any]], rows: int | None) -> Iterator[npt.NDArray[Any]]:
+def _counted(answers: Iterator[npt.NDArray[Any]], rows: int | None) -> Generator[npt.NDArray[Any], None, None]:
     """The same answers, while a line of progress tells how many there are."""
     done, of = 0, "" if rows is None else f" of {rows:,}"
     with Progress() as progress:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dormie.cli.failures import Exit, Failure, blaming, require_apart
+from dormie.cli.failures import Exit, Failure, blaming, require_place
 from dormie.cli.models import PlanFile, load_plan
 
 
@@ -35,7 +35,7 @@ def raster(
     A call that was interrupted goes on where it stopped when it is repeated.
     """
     fast = load_plan(plan)
-    require_apart(output, plan, scene)
+    require_place(output, plan, scene)
     try:
         from dormie.scale import raster as rasters  # optional
     except ModuleNotFoundError as error:

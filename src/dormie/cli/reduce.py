@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from dormie import planner
-from dormie.cli.failures import Exit, Failure, blaming, require_apart
+from dormie.cli.failures import Exit, Failure, blaming, require_place
 from dormie.cli.models import Features, Model, Scale, TextModel, Trust, load_model
 from dormie.cli.rows import Columns, read_rows
 from dormie.convert import read
@@ -31,12 +31,12 @@ def reduce(
     trust: Trust = False,
 ) -> None:
     """Approximate a model by one of few vectors, and say how far it is off."""
-    require_apart(output, model, rows)
+    require_place(output, model, rows)
     loaded = load_model(model, trust, TextModel(n_features, scale))
     with blaming(Exit.MODEL, model):
         machine = read(loaded)
     given = None if rows is None else read_rows(rows, machine, columns)
-    with blaming(Exit.USAGE, model):
+    with blaming(Exit.USAGE):
         reduction = reduce_model(machine, vectors, given, seed=seed)
     with blaming(Exit.OUTPUT, output):
         _write(reduction, output)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dormie.cli.failures import Exit, Failure, blaming, require_apart
+from dormie.cli.failures import Exit, Failure, blaming, require_place
 from dormie.cli.models import Features, PlanFile, Scale, TextModel, Trust, load_answering, load_plan
 from dormie.cli.rows import Columns, Rows, read_rows
 from dormie.show.report.measured import image_shape, measure
@@ -32,7 +32,7 @@ def report(
 ) -> None:
     """Write one HTML page about a plan at work: its promise, where rows stop, what they cost, how long answers take."""
     fast = load_plan(plan)
-    require_apart(output, plan, rows, against)
+    require_place(output, plan, rows, against)
     size = None if image is None else _size(image)
     with blaming(Exit.USAGE, "--image"):
         if size is not None:

@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse
 import typer
 
-from dormie.cli.failures import Exit, blaming
+from dormie.cli.failures import Exit, Failure, blaming
 from dormie.machine import Machine
 from dormie.machine.csr import is_sparse
-from dormie.scale.tables import Block, open_rows
+from dormie.machine.rows import check_rows, require_finite_vectors
+from dormie.scale.tables import Block, RowsFile, open_rows
+from dormie.scale.tables.block import naming_errors
 from dormie.scale.tables.features import feature_blocks
 
 Rows = Annotated[
@@ -26,6 +28,14 @@ Columns = Annotated[
 ]
 
 
+def opened(path: Path) -> RowsFile:
+    """A file of rows. A file of no bytes is no table of any format, not even one without rows."""
+    with blaming(Exit.ROWS, path):
+        if path.is_file() and not path.stat().st_size:
+            raise ValueError(f"{path}: the file is empty")
+        return open_rows(path)
+
+
 def names_of(columns: str | None) -> list[str] | None:
     """The names in a list of columns."""
     return None if columns is None else [name.strip() for name in columns.split(",")]
@@ -34,12 +44,16 @@ def names_of(columns: str | None) -> list[str] | None:
 def blocks_of(path: Path, machine: Machine, columns: str | None) -> Iterator[Block]:
     """The features of a file's rows, block by block; whatever is wrong with them is blamed on the rows."""
     with blaming(Exit.ROWS, path):
-        yield from feature_blocks(open_rows(path), machine, names_of(columns))
+        yield from feature_blocks(opened(path), machine, names_of(columns))
 
 
 def read_rows(path: Path, machine: Machine, columns: str | None) -> Any:
-    """The features of all rows of a file, as one matrix."""
-    blocks = [block.values for block in blocks_of(path, machine, columns)]
-    if not blocks:
-        return np.empty((0, machine.n_features))
+    """The features of all rows of a file, at least one, as one matrix. Rows that the machine cannot take are blamed."""
+    blocks = []
+    for block in blocks_of(path, machine, columns):
+        with blaming(Exit.ROWS, path), naming_errors(block):
+            require_finite_vectors(check_rows(block.values, machine), machine)
+        blocks.append(block.values)
+    if not sum(block.shape[0] for block in blocks):
+        raise Failure(Exit.ROWS, f"{path}: there are no rows")
     return scipy.sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dormie
 from dormie.show.report.measured import in_full, measure
 from tests.show.plans import MODEL, X, bold, exact, regressor
 
@@ -21,6 +22,13 @@ def test_numbers_are_those_of_the_trace() -> None:
     assert costly.leads is not None
     np.testing.assert_allclose(costly.leads, np.abs(MODEL.decision_function(rows[costly.rows])), rtol=1e-6, atol=1e-9)
     assert (found.n_rows, found.speed.differing) == (1000, 0)
+
+
+def test_of_rows_that_cost_the_same_the_most_doubtful_are_shown() -> None:
+    fast, rows = dormie.compile(MODEL, methods=[]), X[600:1000]
+    costly = measure(fast, rows).costly
+    leads = np.abs(MODEL.decision_function(rows))
+    np.testing.assert_array_equal(costly.rows, np.argsort(leads)[: len(costly.rows)])
 
 
 def test_the_full_sum_stops_nowhere() -> None:

@@ -14,7 +14,10 @@ import numpy as np
 from dormie.errors import UnreadableModelError
 from dormie.machine import Floats
 
-_OTHER_FILES = "Plan files are for dormie.load; a model in a pickle or joblib file must be loaded first"
+_OTHER_FILES = (
+    "Models in other files must be loaded first: plans by dormie.load, pickles by what wrote them. The command dormie "
+    "loads them by the end of their names: .dormie, .skops, .joblib, .pkl"
+)
 
 
 @dataclass(frozen=True)

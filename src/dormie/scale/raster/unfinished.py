@@ -89,6 +89,7 @@ class Unfinished:
         """Write the answers of a window (bands x rows x columns), and then its number in the journal."""
         with disk_errors(self._target):
             self._write(number, window, answers)
+        self.done.add(number)
 
     def _write(self, number: int, window: Window, answers: npt.NDArray[Any]) -> None:
         _, height, width = self._shape
@@ -104,11 +105,13 @@ class Unfinished:
             journal.write(f"{number}\n")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self.done:
+            self.discard()
         self._file.close()
         self._locked.close()
 
     def discard(self) -> None:
-        """Remove the folder: the map is finished."""
+        """Remove the folder: the map is finished, or there is nothing to go on with."""
         self._file.close()
         if sys.platform == "win32":  # where open files cannot be removed
             self._locked.close()

@@ -45,16 +45,19 @@ def _chosen(
     features = machine.n_columns
     if columns is not None:
         if len(columns) != features:
-            raise ValueError(f"{len(columns)} columns were named, the model was trained with {features}")
+            counted = "1 column was" if len(columns) == 1 else f"{len(columns)} columns were"
+            raise ValueError(f"{counted} named, the model was trained with {features}")
         return tuple(columns)
     if names is None:
         return nameless(features)
     if named and machine.feature_names is not None:
         return machine.feature_names
     if len(names) != features:
+        left_out = f"; a text model of LIBSVM whose last features are all zeros is read with n_features={len(names)}"
         raise ValueError(
-            f"{source} has {len(names)} columns, the model was trained with {features}; name those that are its "
-            f"features (columns=[...]). There are {some_names(names)}"
+            f"{source} has {len(names)} column{'' if len(names) == 1 else 's'}, the model was trained with {features}; "
+            f"choose those that are its features (columns). There are {some_names(names)}"
+            f"{'' if named or len(names) < features else left_out}"
         )
     return tuple(names)
 

@@ -22,13 +22,14 @@ from dormie.plan.text import printable
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, the exact words beside it, the share of the width, and a second share that lies behind."""
+    """A bar: its name, the words beside it, the share of the width, a second share that lies behind, words below."""
 
     name: str
     words: str
     share: float
     behind: float = 0.0
     tip: str = ""  # shown when the pointer is on it; the words by default
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ def bars(drawn: Sequence[Bar]) -> str:
 def _bar(bar: Bar) -> str:
     tip = text(bar.tip or f"{bar.name}: {bar.words}")
     behind = f'<rect class="behind" width="{_percent(bar.behind)}" height="100%"/>' if bar.behind else ""
+    note = f'<div class="note">{text(bar.note)}</div>' if bar.note else ""
     return (
         f'<div class="bar" tabindex="0" data-tip="{tip}">'
         f'<div class="words"><span>{text(bar.name)}</span><span>{text(bar.words)}</span></div>'
         f'<svg width="100%" height="18" role="img" aria-label="{tip}"><rect class="track" width="100%" height="100%"/>'
-        f'{behind}<rect class="front" width="{_percent(bar.share)}" height="100%"/></svg></div>'
+        f'{behind}<rect class="front" width="{_percent(bar.share)}" height="100%"/></svg>{note}</div>'
     )
 
 

@@ -20,11 +20,12 @@ from dormie.show.funnel import Funnel, funnel_of
 from dormie.show.report.speed import Comparison, compare
 
 _MOST_SHOWN = 48  # rows in the table: more are not looked at
+_CONSIDERED = 500  # rows whose outputs are worked out, because many may have cost the same
 
 
 @dataclass(frozen=True)
 class Costly:
-    """The rows that cost most, the dearest first."""
+    """The rows that cost most, the dearest first; of those that cost the same, the most doubtful."""
 
     rows: Positions
     answers: list[str]
@@ -92,22 +93,24 @@ def _costly(
     image: tuple[int, int] | None,
 ) -> Costly:
     plan, rule = predictor.plan, predictor.plan.machine.rule
-    places = np.argsort(-evaluations, kind="stable")[:_MOST_SHOWN]
-    chosen = some(rows, places)
+    places = np.argsort(-evaluations, kind="stable")[:_CONSIDERED]
+    leads = None
+    if isinstance(rule, ClassRule):
+        low, high = predictor.interval(some(rows, places))
+        leads = rule.lead((low / 2 + high / 2).reshape(len(places), -1))
+        order = np.lexsort((leads, -evaluations[places]))
+        places, leads = places[order], leads[order][:_MOST_SHOWN]
+    places = places[:_MOST_SHOWN]
     by = np.array(np.broadcast_to(found.settled_by, len(evaluations)))
     by[found.by_source] = len(plan.stages)
     names = [*(stage.name for stage in plan.stages), "source"]
-    leads = None
-    if isinstance(rule, ClassRule):
-        low, high = predictor.interval(chosen)
-        leads = rule.lead((low / 2 + high / 2).reshape(len(places), -1))
     return Costly(
         rows=places,
         answers=[_answer(answer) for answer in rule.labels(found.answers[places])],
         stages=[names[place] for place in by[places]],
         evaluations=evaluations[places],
         leads=leads,
-        images=None if image is None else dense(chosen).reshape(-1, *image),
+        images=None if image is None else dense(some(rows, places)).reshape(-1, *image),
     )
 
 

@@ -25,14 +25,15 @@ p { margin: .4rem 0; } p, pre { overflow-wrap: anywhere; }
 .words span + span { color: var(--soft); font-variant-numeric: tabular-nums; }
 .track { fill: var(--track); } .behind { fill: var(--behind); } .front { fill: var(--front); }
 svg { display: block; border-radius: 3px; }
-.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .8em; }
-.key:first-child { margin-left: 0; }
+.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 0; }
+.note span { white-space: nowrap; margin-right: .8em; } .bar .note { margin-top: .15rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); font-size: .92rem; }
 th { color: var(--soft); font-weight: 600; }
 td img { display: block; width: 56px; height: 56px; object-fit: contain; image-rendering: pixelated; }
 input { font: inherit; width: 100%; max-width: 24rem; padding: .35rem .6rem; margin: .3rem 0 .6rem; color: inherit;
   background: var(--card); border: 1px solid var(--line); border-radius: .4rem; }
+@media (max-width: 30rem) { th, td { padding-right: .4rem; font-size: .82rem; } td img { width: 44px; height: 44px; } }
 details { margin-top: 2rem; } summary { cursor: pointer; }
 pre { white-space: pre-wrap; background: var(--card); padding: .8rem; border-radius: .5rem; font-size: .8rem; }
 #tip { position: fixed; pointer-events: none; background: var(--ink); color: var(--page); padding: .3rem .6rem;
@@ -55,12 +56,15 @@ for (const bar of document.querySelectorAll("[data-tip]")) {
 }
 const wanted = document.getElementById("wanted"), count = document.getElementById("count");
 const lines = [...document.querySelectorAll("tbody tr")];
+function has(cell, word) { /* a number is looked for as a whole */
+  return isNaN(word) ? cell.includes(word) : cell.split(/,?\\s+/).includes(word);
+}
 function filter() {
   const words = wanted.value.toLowerCase().split(/\\s+/).filter(Boolean);
   let shown = 0;
   for (const line of lines) {
     const text = [...line.cells].map(cell => cell.textContent.toLowerCase());
-    line.hidden = !words.every(word => text.some(cell => cell.includes(word)));
+    line.hidden = !words.every(word => text.some(cell => has(cell, word)));
     shown += line.hidden ? 0 : 1;
   }
   count.textContent = shown === lines.length ? "" : shown + " of " + lines.length + " rows";

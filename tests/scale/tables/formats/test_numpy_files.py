@@ -42,5 +42,5 @@ def test_what_holds_no_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"x\.npy: an array of shape \(3,\); rows and columns are needed"):
         open_rows(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"x\.npy: .*Python objects"):
+    with pytest.raises(ValueError, match=r"x\.npy is not a NumPy file with numbers, .*Python objects"):
         open_rows(tmp_path / "x.npy")

@@ -33,3 +33,13 @@ def test_one_broken_file_in_a_folder_is_found_before_any_row_is_read(tmp_path: P
     (tmp_path / "part-1.parquet").write_bytes((tmp_path / "part-0.parquet").read_bytes()[:-9])
     with pytest.raises(ValueError, match=r"part-1\.parquet is not a Parquet file, or not a whole one"):
         open_rows(tmp_path)
+
+
+def test_row_groups_are_not_gathered_in_memory(tmp_path: Path) -> None:
+    table = pa.table({"a": np.random.default_rng(0).normal(size=2_000_000)})
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=100_000, use_dictionary=False)
+    del table
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in open_rows(tmp_path / "rows.parquet"):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < (tmp_path / "rows.parquet").stat().st_size / 2

@@ -1,4 +1,4 @@
-"""CSV files, through Arrow's streaming reader: while a block is predicted, the next is read and parsed.
+"""CSV files, through Arrow's streaming reader: while a block is predicted, a thread reads and parses the next ones.
 
 All columns in use are read as float64. Arrow says which column holds text, but not where; then the file is read again,
 line by line, for an error that names the line.
@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from dormie.scale.tables.ahead import ahead
 from dormie.scale.tables.arrow import Columns
 from dormie.scale.tables.block import Block
 from dormie.scale.tables.rows_file import RowsFile, nameless
@@ -31,11 +32,12 @@ _LONGEST_LINE = 1 << 24
 
 @dataclass(frozen=True)
 class _Layout:
-    """What the first lines tell: what separates columns, their names, whether the file has them, how long it is."""
+    """What the first lines tell: what separates columns, their names, whether they are in the file, if any rows are."""
 
     delimiter: str
     names: tuple[str, ...]
     named: bool
+    rows: bool  # whether there are any
     line: int  # the length of the longer one
 
 
@@ -50,7 +52,7 @@ def open_csv(path: Path) -> RowsFile:
 
 def _layout(path: Path) -> _Layout:
     with _text(path) as file:
-        line, second = (file.readline(_LONGEST_LINE).rstrip("\r\n") for _ in range(2))
+        line, second = file.readline(_LONGEST_LINE).rstrip("\r\n"), file.readline(_LONGEST_LINE)
     if not line:
         raise ValueError(f"{path}: {'the first line' if second else 'the file'} is empty")
     delimiter = max(",\t;", key=line.count)
@@ -62,7 +64,7 @@ def _layout(path: Path) -> _Layout:
         )
     named = not all(_is_number(word) for word in words)
     names = words if named else nameless(len(words))
-    return _Layout(delimiter, names, named, max(len(line), len(second)))
+    return _Layout(delimiter, names, named, not named or bool(second), max(len(line), len(second)))
 
 
 def _text(path: Path) -> IO[str]:
@@ -83,6 +85,8 @@ def _is_number(word: str) -> bool:
 def _read(path: Path, layout: _Layout, columns: tuple[str, ...]) -> Iterator[Block]:
     import pyarrow as pa  # optional
 
+    if not layout.rows:  # which Arrow's reader takes for a fault
+        return
     pieces = _Pieces(path, layout, columns)
     try:
         yield from _gathered(pieces)
@@ -101,7 +105,7 @@ class _Pieces:
         self.rows = 0
 
     def __iter__(self) -> Iterator[Block]:
-        for batch in _reader(self._path, self._layout, self._columns.names):
+        for batch in ahead(_reader(self._path, self._layout, self._columns.names)):
             yield self._columns.block(batch, self.rows, str(self._path))
             self.rows += batch.num_rows
 

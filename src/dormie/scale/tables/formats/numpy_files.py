@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,18 +19,31 @@ from dormie.scale.tables.rows_file import RowsFile, nameless
 
 def open_npy(path: Path) -> RowsFile:
     """Open a .npy file; its header is read."""
-    try:
-        return _of_array(path, np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: {error}") from None
+    with _naming(path):
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return _of_array(path, array)
 
 
 def open_npz(path: Path) -> RowsFile:
     """Open a .npz file with one array, or one that is named X, or a sparse array."""
+    with _naming(path):
+        array = _from_archive(path)
+    return _of_array(path, array)
+
+
+class _Unclear(ValueError):
+    """A whole archive that does not say which of its arrays has the rows."""
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """A context in which errors of reading name the file."""
     try:
-        return _of_array(path, _from_archive(path))
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: {error}") from None
+        yield
+    except _Unclear:
+        raise
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is not a NumPy file with numbers, or not a whole one ({error})") from None
 
 
 def _from_archive(path: Path) -> Any:
@@ -39,13 +54,14 @@ def _from_archive(path: Path) -> Any:
 
             return load_npz(path).tocsr()
         if len(names) != 1 and "X" not in names:
-            raise ValueError(f"there are the arrays {', '.join(names)}; save one alone, or name the one with rows X")
+            there = ", ".join(names)
+            raise _Unclear(f"{path}: there are the arrays {there}; save one alone, or name the one with rows X")
         return archive[names[0] if len(names) == 1 else "X"]
 
 
 def _of_array(path: Path, array: Any) -> RowsFile:
     if array.ndim != 2:
-        raise ValueError(f"an array of shape {array.shape}; rows and columns are needed")
+        raise ValueError(f"{path}: an array of shape {array.shape}; rows and columns are needed")
     names = nameless(array.shape[1])
     return RowsFile(str(path), names, False, array.shape[0], partial(_read, path, array, names))
 

@@ -38,7 +38,8 @@ def _open(path: Path) -> Any:
     from pyarrow import parquet  # optional
 
     try:
-        return parquet.ParquetFile(path, page_checksum_verification=True)
+        # Buffered beforehand, all row groups are in memory before the first one is read.
+        return parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path} is not a Parquet file, or not a whole one ({error})") from None
 
