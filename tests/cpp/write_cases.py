@@ -113,8 +113,9 @@ def _line(name: str, numbers: Any) -> str:
 
 
 def _case(name: str, arguments: tuple[Any, ...], rows: Floats, exact: list[list[Any]], answers: list[int]) -> str:
-    (kernel, rule, points, weights, bias, center, scale, margin, preparation), *rest = arguments
+    (kernel, rule, points, weights, bias, center, scale, margin, preparation, rough), *rest = arguments
     assert preparation is None, "the C++ program knows no preparation"
+    assert rough == 0, "nor rows that are prepared roughly"
     with mpmath.workdps(120):
         near = [[float(real) for real in row] for row in exact]
         pairs = zip(exact, near, strict=True)

@@ -281,7 +281,7 @@ def _certified_stages(machine: Machine) -> list[Stage]:
         stages.append(Regions(machine, machine.points[:2].copy(), parts))
     if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2 and machine.kernel.has_derivative:
         guess = ReducedSet.project(machine, machine.points[:5], [5])
-        stages += [Champion(machine, guess.levels), OpenPairs(machine, guess.levels, guess.half_widths)]
+        stages.append(Champion(machine, guess.levels))
     return stages
 
 
@@ -319,6 +319,9 @@ def _bold_stages(machine: Machine) -> list[Stage]:
     stages.append(TreeWalk.calibrated(machine, tree, rows))
     if machine.kernel.positive_semidefinite and machine.kernel.has_derivative:
         stages.append(_bold_set(machine))
+        if isinstance(machine.rule, OneVsOneVote) and len(machine.rule.classes) > 2:
+            guess = ReducedSet.project(machine, machine.points[:5], [5])
+            stages.append(OpenPairs(machine, guess.levels, guess.half_widths))
     if needs_classes(Scores.name, machine):
         classes = len(cast(ClassRule, machine.rule).classes)
         made = ScoreMachine(machine.points[:4].copy(), rows[:4, :1] * np.arange(classes), np.zeros(classes))

@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification
 from typer.testing import CliRunner
 
 from dormie.cli.app import app
+from dormie.cli.failures import Exit
 from dormie.lab import datasets
 from dormie.lab.bench import values
 from dormie.lab.bench.values import VALUE_CASES, ValueStanding, anomalies, probabilities
@@ -46,4 +47,4 @@ def test_the_command_prints_a_line_for_each_case(monkeypatch: pytest.MonkeyPatch
     result = CliRunner().invoke(app, ["bench-values", "svr-1"])
     assert result.exit_code == 0
     assert "a case: 150 us a row, compiled 2.5: 60 times; 1 of 2,000 rows off by too much" in result.output
-    assert CliRunner().invoke(app, ["bench-values", "nothing"]).exit_code == 1
+    assert CliRunner().invoke(app, ["bench-values", "nothing"]).exit_code == Exit.USAGE

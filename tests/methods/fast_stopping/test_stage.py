@@ -28,6 +28,7 @@ from dormie.numerics.evaluate import FullSum
 from dormie.numerics.reference import settled_between
 from tests.oracles import full_sum as naive
 from tests.properties import checks, strategies
+from tests.properties.strategies import by_hand
 
 KERNELS: tuple[Kernel, ...] = (
     RBF(0.3),
@@ -132,8 +133,8 @@ def test_rows_without_negatives_have_one_sided_tails(kernel: Kernel, outputs: in
         nonnegative = ~(rows < 0).any(axis=1)
         assert 0 < nonnegative.sum() < len(rows)
         for which in (nonnegative, ~nonnegative):
-            by_hand = _tail_interval(ordered, rows[which], k, one_sided=bool(which is nonnegative))
-            np.testing.assert_allclose([low[which], high[which]], by_hand, atol=slack)
+            expected = _tail_interval(ordered, rows[which], k, one_sided=bool(which is nonnegative))
+            np.testing.assert_allclose([low[which], high[which]], expected, atol=slack)
 
 
 def test_a_negative_point_or_coef0_leaves_tails_two_sided() -> None:
@@ -225,6 +226,15 @@ def test_intervals_of_strange_numbers_contain_the_real_outputs(made: tuple[Machi
     for stage in (FastStopping(machine), _in_numpy(machine)):
         low, high = stage.interval(rows, STEP)
         assert naive.between(low, high, exact).all()
+
+
+def test_terms_below_the_range_of_doubles_are_in_the_interval() -> None:
+    machine = by_hand(Linear(), np.full((40, 1), 1e-207), np.full((40, 1), -1e-276))
+    rows = np.full((1, 1), 1e-207)
+    exact = naive.exact_outputs(machine, rows)
+    for stage in (FastStopping(machine), _in_numpy(machine)):
+        for budget in stage.budgets:
+            assert naive.between(*stage.interval(rows, budget), exact).all()
 
 
 def check_instruction_set() -> None:

@@ -17,6 +17,7 @@ from dormie.numerics.reference import blocks, row_value_error, settled_mapped
 from dormie.numerics.rounding import UNIT
 
 STEP = 32  # terms between two tests: a tile of the native core
+_TINY = float(np.finfo(np.float64).tiny)  # at least what a product loses below the normal range
 
 
 class FastStopping:
@@ -92,7 +93,8 @@ class _PartialSums:
     def rounding(self) -> Floats:
         """A bound on what rounding did to the sums."""
         weights = np.abs(self._machine.weights[: self.terms]).sum(axis=0)
-        return np.asarray((self.terms + 8) * UNIT * self._sizes + np.outer(self._errors, weights))
+        lost = (len(self._machine.weights) + 8) * _TINY * self._machine.weights.any(axis=0)
+        return np.asarray((self.terms + 8) * UNIT * self._sizes + np.outer(self._errors, weights) + lost)
 
     def keep(self, which: Any) -> None:
         """Leave the other rows out from now on."""
