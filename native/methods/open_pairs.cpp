@@ -12,7 +12,7 @@ namespace dormie {
 namespace {
 
 constexpr int block_rows = 128;      // of one pair
-constexpr ptrdiff_t room = 1 << 21;  // numbers in the rows that wait: 8 MiB
+constexpr ptrdiff_t room = 1 << 21;  // numbers in the rows that wait, or in their outputs
 constexpr int tries = 3;             // classes for a row: of MNIST's open digits 2 % are still open after three
 constexpr double pairs_a_row = 2;    // that are open: MNIST has 1.0 to 2.2
 constexpr double summed = -1;        // in place of the radius of an output that was summed in full
@@ -62,8 +62,8 @@ class OpenPairs::Duels final : public Stage {
     Forms forms() const override { return {true, false}; }
     // So many that several meet in a pair.
     int rows_at_once() const override {
-        const ptrdiff_t classes = p_.machine_.rule.classes;
-        return int(std::clamp<ptrdiff_t>(room / p_.machine_.features, 1, block_rows * classes));
+        const ptrdiff_t classes = p_.machine_.rule.classes, width = std::max(p_.machine_.features, p_.machine_.outputs);
+        return int(std::clamp<ptrdiff_t>(room / width, 1, block_rows * classes));
     }
     double work(ptrdiff_t rows) const override {
         const double d = double(p_.machine_.features + 16);

@@ -40,6 +40,12 @@ def packed(size: Size, itemsize: int) -> int:
     return tiles * _TILE * size.features + panels(size.points, itemsize) * panel(size.outputs) + 16 * size.points
 
 
+def packed_apart(size: Size, groups: int, itemsize: int) -> int:
+    """The same where groups of points, so many in all, are packed each for itself: none fills its last tile."""
+    filled = size.points + groups * (_TILE // itemsize - 1)
+    return packed(size._replace(points=filled), itemsize) + groups * panel(size.outputs)
+
+
 def inverted_index(size: Size, itemsize: int) -> int:
     """Bytes of `InvertedIndex` (native/tiles/inverted_index.hpp), while it is being built."""
     nonzeros = size.nonzeros or 0

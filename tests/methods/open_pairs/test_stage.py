@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -183,6 +186,31 @@ def test_points_in_bytes_give_the_same_answers_for_one_row_and_for_many() -> Non
     single = np.concatenate([stage.decide(row[None]).answers for row in rows])
     np.testing.assert_array_equal(whole.answers, single)
     assert np.mean(whole.answers == on_numpy(stage).decide(rows).answers) > 0.98
+
+
+# 11,175 pairs, of which a row has a middle and a radius each; there is room for many rows in the first call already.
+MANY_CLASSES = """
+import resource
+import numpy as np
+from dormie.machine.kernels import RBF
+from dormie.methods.dense import Dense
+from dormie.methods.open_pairs import OpenPairs
+from dormie.methods.reduced_set.levels import Levels
+from tests.methods.votes import voting
+
+machine, _ = voting(RBF(0.3), 150, 160)
+levels = Levels.of(machine.points[:1], [machine.weights[:1]], machine.n_outputs)
+stage = OpenPairs(machine, levels, np.ones((1, machine.n_outputs)))
+Dense(machine).decide(machine.points[:1])
+now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + (400 << 20), resource.RLIM_INFINITY))
+stage.decide(np.random.default_rng(0).normal(size=(4000, 4)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory is that of Linux")
+def test_rows_of_many_classes_wait_in_little_memory() -> None:
+    subprocess.run([sys.executable, "-c", MANY_CLASSES], check=True, env=os.environ | {"DORMIE_THREADS": "1"})
 
 
 def test_candidates_guess_with_the_reduced_sets_that_were_fitted() -> None:

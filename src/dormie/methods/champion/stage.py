@@ -37,7 +37,7 @@ from dormie.methods.base import (
 )
 from dormie.methods.champion import reference
 from dormie.methods.champion.members import Members, require_equal
-from dormie.methods.memory import Shapes, Size, extent, packed
+from dormie.methods.memory import Shapes, Size, extent, packed_apart
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.reduced_set.stage import CalibratedReducedSet
 from dormie.numerics import backend
@@ -107,10 +107,10 @@ class Champion(NativeStage, CertifiedStage):
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
         classes, points = max(extent(shapes, "starts") - 1, 1), extent(shapes, "members")
-        of_class = Size(-(-points // classes), machine.features, classes - 1)
+        of_classes = packed_apart(Size(points, machine.features, classes - 1), classes, 4)
         guess = CalibratedReducedSet.memory(machine, shapes)
         # Last: while one class is packed, its points and weights are there in float64 too.
-        return 2 * guess + classes * packed(of_class, 4) + 8 * machine.points * (machine.features + classes)
+        return 2 * guess + of_classes + 8 * machine.points * (machine.features + classes)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> Champion:

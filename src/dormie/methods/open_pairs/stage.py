@@ -33,7 +33,7 @@ from dormie.methods.base import (
 )
 from dormie.methods.champion.members import Members, require_equal
 from dormie.methods.champion.stage import needs_vote
-from dormie.methods.memory import Shapes, Size, extent, packed
+from dormie.methods.memory import Shapes, Size, extent, packed_apart
 from dormie.methods.open_pairs import reference
 from dormie.methods.reduced_set.levels import Levels
 from dormie.methods.reduced_set.stage import CalibratedReducedSet
@@ -97,10 +97,10 @@ class OpenPairs(NativeStage, CalibratedStage):
     @classmethod
     def memory(cls, machine: Size, shapes: Shapes) -> int:
         pairs, points = max(extent(shapes, "starts") - 1, 1), extent(shapes, "members")
-        of_pair = Size(-(-points // pairs), machine.features, 1)
+        of_pairs = packed_apart(Size(points, machine.features, 1), pairs, 4)
         guess = CalibratedReducedSet.memory(machine, shapes)
         # Last: while one pair is packed, its points and weights are there in float64 too.
-        return 2 * guess + pairs * packed(of_pair, 4) + 8 * machine.points * (machine.features + 1)
+        return 2 * guess + of_pairs + 8 * machine.points * (machine.features + 1)
 
     @classmethod
     def restore(cls, machine: Machine, numbers: dict[str, Any], arrays: Arrays) -> OpenPairs:
