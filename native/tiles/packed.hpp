@@ -49,13 +49,24 @@ inline PointSizes sizes_of(const Kernel &kernel, const double *x, ptrdiff_t d, d
 inline double unit_of_bytes(const double *x, ptrdiff_t n) {
     if (n == 0) return 0;
     const auto [least, most] = std::minmax_element(x, x + n);
-    if (!(*least >= 0 && *most > 1e-30 && *most < 1e30)) return 0;
+    if (!(*least >= 0 && *most > 0 && std::isfinite(*most))) return 0;
     for (int times = 1; times <= 255; times++) {
         const double unit = *most / times;
         const auto fits = [&](double v) { return std::abs(v - std::nearbyint(v / unit) * unit) <= 0x1p-50 * v; };
         if (std::all_of(x, x + n, fits)) return unit;
     }
     return 0;
+}
+
+// The same of a machine's points, or 0 where they had better be numbers: where points have scales of their own, or
+// where what is divided by the unit would come near the ends of the range of floats.
+inline double unit_of_bytes(const Machine &m) {
+    if (m.kernel.normalized || by_differences(m.kernel.kind)) return 0;
+    const auto moderate = [](double v) { return v > 0x1p-60 && v < 0x1p60; };
+    const double unit = unit_of_bytes(m.points, m.points_count * m.features);
+    const ScaleOffset terms = lane_terms(m.kernel, 0);
+    const bool fits = moderate(unit) && moderate(unit * terms.scale) && std::abs(terms.offset) < 0x1p60;
+    return fits ? unit : 0;
 }
 
 enum class Storage { numbers, bytes_where_exact };
@@ -68,9 +79,7 @@ template <class T> class Packed {
           tiles((m.points_count + tile_width<T> - 1) / tile_width<T>),
           panels((tiles + panel_tiles - 1) / panel_tiles),
           tile_stride(m.features * tile_width<T>),
-          byte_unit_(storage == Storage::numbers || m.kernel.normalized || by_differences(m.kernel.kind)
-                         ? 0
-                         : unit_of_bytes(m.points, m.points_count * m.features)),
+          byte_unit_(storage == Storage::numbers ? 0 : unit_of_bytes(m)),
           points(in_bytes() ? 0 : size_t(tiles * tile_stride)),
           bytes(in_bytes() ? size_t(tiles * tile_stride) : 0),
           lane_offset(size_t(panels * panel_width<T>)) {
