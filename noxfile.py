@@ -2,8 +2,8 @@
 
     nox -s "tests(3.11-oldest)"        # or: nox, for all that there is a Python for
 
-What is oldest is written once, in pyproject.toml: its lower bounds are taken as they are. A Python that is missing is an
-error where CI is set, as in the workflow, and passed over elsewhere.
+What is oldest is written once, in pyproject.toml: its lower bounds are taken as they are. A Python that is missing is
+an error where CI is set, as in the workflow, and passed over elsewhere.
 """
 
 from __future__ import annotations
